@@ -1,0 +1,82 @@
+"""``firth``: the verbs, and what happens when one fails."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from typing import Any
+
+import typer
+
+from firthian._version import __version__
+from firthian.errors import FirthianError, from_os_error
+
+app = typer.Typer(
+    name="firth",
+    help="Count a corpus once, then get word vectors from any count-based model.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+#: Every verb's module, in the order of the flow; each registers itself on ``app``.
+VERBS = ("count", "merge", "info")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"firth {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and stop."),
+) -> None:
+    pass
+
+
+for _verb in VERBS:
+    importlib.import_module(f"firthian.cli.{_verb}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; give its exit code: 0 when it worked, 2 for what the user can mend, 130 when interrupted."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        result: Any = app(arguments, standalone_mode=False)
+        code = result if isinstance(result, int) else 0
+        sys.stdout.flush()
+    except FirthianError as error:
+        code = _complain(error.message, error.hint, "--json" in arguments)
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does: not an error, but nothing more can be written.
+        sys.stdout = None  # type: ignore[assignment]
+        code = 0
+    except OSError as error:
+        known = from_os_error(error)
+        code = _complain(known.message, known.hint, "--json" in arguments)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _complain("interrupted", "the work so far is kept: add --resume to go on", False, code=130)
+    except Exception as error:
+        if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
+            raise
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "firth"
+        code = _complain(error.format_message().rstrip("."), f"see {path} --help", "--json" in arguments)
+    return code
+
+
+def _complain(message: str, hint: str, as_json: bool, code: int = 2) -> int:
+    if as_json:
+        print(json.dumps({"error": message, "hint": hint}, ensure_ascii=False), file=sys.stderr)
+    else:
+        text = f"{message}: {hint}" if hint else message
+        print(f"firth: {' '.join(text.split())}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""``firth merge``: add counts of several corpora."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from firthian.cli.app import app
+from firthian.cli.options import Force, Workers, say
+
+
+@app.command()
+def merge(
+    counts: Annotated[list[str], typer.Argument(help="Folders of counts made with the same options.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="The folder to write.")],
+    workers: Workers = None,
+    force: Force = False,
+) -> None:
+    """Add the counts of several corpora."""
+    from firthian.cooccurrence.merging import merge as merge_counts
+
+    merged = merge_counts(counts, output, workers=workers, force=force)
+    say(f"{len(merged.vocabulary):,} words, {merged.pairs:,} pairs in {output}")

@@ -1,0 +1,113 @@
+"""Flags that several verbs share, written once."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json as json_module
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+Output = Annotated[str | None, typer.Option("-o", "--output", help="The folder to write.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing target.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Memory = Annotated[str | None, typer.Option(help="Memory budget, such as 4GB. [default: three quarters of what is free]")]
+Workers = Annotated[int | None, typer.Option(help="Parallel workers; the result does not depend on it. [default: every core]")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+
+_CORPUS = "Corpus"
+_WINDOWS = "Windows"
+_WORDS = "Vocabulary"
+
+
+@dataclasses.dataclass
+class CountingFlags:
+    """The flags of ``firth count`` that say what is counted; None where the user said nothing."""
+
+    window: Annotated[int | None, typer.Option(help="Words to each side. [default: 5]", rich_help_panel=_WINDOWS)] = None
+    weighting: Annotated[
+        str | None, typer.Option(help="flat, harmonic or dynamic. [default: dynamic]", rich_help_panel=_WINDOWS)
+    ] = None
+    context: Annotated[str | None, typer.Option(help="both, left or right. [default: both]", rich_help_panel=_WINDOWS)] = None
+    sample: Annotated[
+        float | None, typer.Option(help="Sub-sampling of frequent words, such as 1e-3. [default: off]", rich_help_panel=_WINDOWS)
+    ] = None
+    sample_mode: Annotated[str | None, typer.Option(help="drop or expected. [default: drop]", rich_help_panel=_WINDOWS)] = None
+    keep_positions: Annotated[
+        bool, typer.Option("--keep-positions", help="Left-out words keep their places in windows.", rich_help_panel=_WINDOWS)
+    ] = False
+    min_count: Annotated[int | None, typer.Option(help="Keep words this frequent. [default: 5]", rich_help_panel=_WORDS)] = None
+    max_vocab: Annotated[int | None, typer.Option(help="Keep only so many words.", rich_help_panel=_WORDS)] = None
+    vocabulary: Annotated[str | None, typer.Option(help="File of the words to keep, one a line.", rich_help_panel=_WORDS)] = None
+    stop_words: Annotated[
+        str | None, typer.Option(help="File of words to leave out, one a line.", rich_help_panel=_WORDS)
+    ] = None
+    phrases: Annotated[
+        str | None, typer.Option(help="Join collocations scored by npmi or word2vec, as new_york.", rich_help_panel=_WORDS)
+    ] = None
+    phrase_threshold: Annotated[
+        float | None, typer.Option(help="Least score of a phrase. [default: npmi 0.5, word2vec 100]", rich_help_panel=_WORDS)
+    ] = None
+    phrase_passes: Annotated[int, typer.Option(help="2 finds longer phrases.", rich_help_panel=_WORDS)] = 1
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: unicode]", rich_help_panel=_CORPUS),
+    ] = None
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lower-case.", rich_help_panel=_CORPUS)] = False
+    fold_numbers: Annotated[
+        bool, typer.Option("--fold-numbers", help="Make every number one symbol.", rich_help_panel=_CORPUS)
+    ] = False
+    format: Annotated[
+        str | None,
+        typer.Option(help="auto, lines, files (one document each), wiki, csv, tsv or jsonl.", rich_help_panel=_CORPUS),
+    ] = None
+    text_column: Annotated[
+        str | None, typer.Option(help="Column with the text: its name, or its number where there is no header.", rich_help_panel=_CORPUS)
+    ] = None
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Bytes that are not UTF-8 are an error.", rich_help_panel=_CORPUS)
+    ] = False
+
+    def settings(self) -> dict[str, Any]:
+        """Give what the user said, as arguments of ``firthian.count``."""
+        from firthian.corpus.phrases import PhraseOptions
+        from firthian.errors import FirthianError
+
+        said = {name: value for name, value in dataclasses.asdict(self).items() if value not in (None, False)}
+        passes, threshold = said.pop("phrase_passes"), said.pop("phrase_threshold", None)
+        if "phrases" in said:
+            said["phrases"] = PhraseOptions(said["phrases"], threshold, passes=passes)
+        elif threshold is not None or passes != 1:
+            raise FirthianError("phrase options are given without --phrases", hint="add --phrases npmi")
+        return said
+
+
+def counting_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command all flags of counting; it receives them as one argument, ``counting``."""
+    own = inspect.signature(command, eval_str=True)
+    fields = inspect.signature(CountingFlags, eval_str=True).parameters
+    kept = [parameter for name, parameter in own.parameters.items() if name != "counting"]
+    added = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in fields.values()]
+
+    @functools.wraps(command)
+    def wrapper(**arguments: Any) -> Any:
+        flags = {name: arguments.pop(name) for name in fields}
+        return command(**arguments, counting=CountingFlags(**flags))
+
+    wrapper.__signature__ = own.replace(parameters=kept + added)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in kept + added}
+    return wrapper
+
+
+def say(text: str) -> None:
+    """Print plain text."""
+    print(text)
+
+
+def show_json(value: Any) -> None:
+    """Print JSON."""
+    print(json_module.dumps(value, indent=1, ensure_ascii=False))

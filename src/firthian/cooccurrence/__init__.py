@@ -1,0 +1,1 @@
+"""Ids -> Counts: windows, counting, merging out of memory, the store on disk."""

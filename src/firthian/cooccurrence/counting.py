@@ -1,0 +1,322 @@
+"""A corpus -> Counts on disk: tokenise once, settle the vocabulary, count group by group, merge.
+
+Everything unfinished lies in ``NAME.partial`` beside the target. A run that was killed goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian._version import __version__
+from firthian.cooccurrence.counts import Counts, temporary_target, write_counts
+from firthian.cooccurrence.options import CountOptions
+from firthian.cooccurrence.rows import BLOCK_PAIRS, DiskRun, count_blocks, merge_blocks, write_run
+from firthian.cooccurrence.streams import BYTES_PER_TOKEN, groups
+from firthian.corpus.phrases import PhraseOptions, find_phrases
+from firthian.corpus.readers import Corpus, open_corpus
+from firthian.corpus.segments import SEGMENT_BYTES
+from firthian.corpus.spool import Spool, tokenize_corpus
+from firthian.corpus.tokenizer import Tokenizer
+from firthian.corpus.types import VocabularyLimits, VocabularyResult, build_vocabulary
+from firthian.errors import FirthianError, from_os_error
+from firthian.memory import INTERPRETER_BYTES, check_budget
+from firthian.parallel import Executor, Threads
+from firthian.progress import Progress, Silent
+from firthian.storage import check_target, replace, write_file
+
+#: At most so many runs are open at once; more are merged in rounds.
+OPEN_RUNS = 32
+
+
+@dataclass(frozen=True)
+class CountJob:
+    """All that decides what the counts will be. How they are made (workers, memory) is not part of it."""
+
+    corpus: Corpus
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    limits: VocabularyLimits = field(default_factory=VocabularyLimits)
+    options: CountOptions = field(default_factory=CountOptions)
+    phrases: PhraseOptions | None = None
+    strict: bool = False
+
+    def describe(self) -> dict[str, Any]:
+        """Give the settings by name."""
+        limits = self.limits
+        return {
+            **self.options.as_dict(),
+            **self.tokenizer.describe(),
+            "min_count": limits.min_count,
+            "max_vocab": limits.max_vocab,
+            "word_list": _list_hash(limits.only),
+            "stop_words": _list_hash(limits.stop_words or None),
+            "phrases": self.phrases.as_dict() if self.phrases else None,
+        }
+
+
+def _list_hash(words: Iterable[str] | None) -> str | None:
+    if words is None:
+        return None
+    return hashlib.sha256("\n".join(sorted(words)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class HowToRun:
+    """Workers, memory and what to tell; none of it changes a byte of the result."""
+
+    executor: Executor
+    budget: int
+    progress: Progress
+    segment_bytes: int = SEGMENT_BYTES
+
+    def group_tokens(self, words: int) -> int:
+        """How many tokens can be counted at once: half of what the fixed parts leave of the budget."""
+        in_flight = (self.executor.workers + 2) * (max(BLOCK_PAIRS, words) * 24 + words * 9)
+        fixed = INTERPRETER_BYTES + in_flight + words * 200
+        left = max(self.budget - fixed, self.budget // 8)
+        return int(min(left // BYTES_PER_TOKEN, 2**31 - 2**20))
+
+
+def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, force: bool = False) -> None:
+    """Count a corpus into the folder ``target``."""
+    partial = target.absolute().with_name(target.name + ".partial")
+    _open_partial(partial, job, how, resume, force)
+    try:
+        spool = tokenize_corpus(
+            job.corpus, job.tokenizer, partial, how.executor, how.progress, job.strict, how.segment_bytes
+        )
+        found_phrases = 0
+        if job.phrases is not None:
+            spool, found_phrases = _join_phrases(spool, job.phrases, how)
+        how.progress.start("building vocabulary")
+        result = build_vocabulary(lambda: spool, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        _check_sums(result, job.options)
+        staging = partial / "counts"
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir()
+        record = _record(job, spool, result, found_phrases)
+        _count_spool(spool, result, job.options, partial, staging, record, how)
+        replace(staging, target, force)
+    except (FirthianError, OSError) as error:
+        # What the user can mend leaves nothing behind; only a killed or interrupted run can be resumed.
+        shutil.rmtree(partial, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise from_os_error(error) from error
+        raise
+    shutil.rmtree(partial, ignore_errors=True)
+
+
+def _open_partial(partial: Path, job: CountJob, how: HowToRun, resume: bool, force: bool) -> None:
+    settings = {"job": job.describe(), "segment_bytes": how.segment_bytes, "version": __version__, "strict": job.strict}
+    text = json.dumps(settings, sort_keys=True, indent=1).encode()
+    note = partial / "job.json"
+    if partial.exists() and resume and note.exists():
+        if note.read_bytes() != text:
+            raise FirthianError(
+                f"{partial} was begun with other settings", hint="give the same ones, or start anew with --force"
+            )
+        return
+    if partial.exists() and not (resume or force):
+        raise FirthianError(f"{partial} holds an unfinished run", hint="go on with --resume or start anew with --force")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        write_file(note, text)
+    except OSError as error:
+        raise from_os_error(error) from error
+
+
+def _join_phrases(spool: Spool, options: PhraseOptions, how: HowToRun) -> tuple[Spool, int]:
+    """Find and join phrases, as often as asked."""
+    found = 0
+    adjacent = CountOptions(window=1, weighting="flat", context="left", keep_positions=True, dtype="float64")
+    for number in range(options.passes):
+        how.progress.start(f"finding phrases {number + 1}")
+        limits = VocabularyLimits(min_count=options.min_count)
+        result = build_vocabulary(lambda: spool, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        folder = spool.folder / f"phrases-{number}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        _count_spool(spool, result, adjacent, folder, folder, {}, how)
+        phrases = find_phrases(Counts.load(folder, verify=False), spool.tokens, options)
+        found += phrases.left.size
+        spool = spool.map(phrases.join, f"phrases{number}", how.executor)
+        shutil.rmtree(folder)
+    return spool, found
+
+
+def _count_spool(
+    spool: Spool,
+    result: VocabularyResult,
+    options: CountOptions,
+    folder: Path,
+    staging: Path,
+    record: dict[str, Any],
+    how: HowToRun,
+) -> None:
+    """Count in as many groups as memory asks for; one group is written straight to its place."""
+    vocabulary = result.vocabulary
+    words = len(vocabulary)
+    weights, _ = options.integer_weights()
+    before, after = options.sides(weights)
+    group_tokens = how.group_tokens(words)
+    done = sum(1 for _ in folder.glob("run-*/pointers.npy"))
+    how.progress.start("counting windows", spool.tokens)
+    parts = groups(spool, vocabulary, options, how.executor, group_tokens, skip=done)
+    ends = spool.tokens <= group_tokens and not done
+    for number, group in enumerate(parts):
+        if group is None:
+            continue
+        blocks = count_blocks(group.stream, group.core, words, before, after, how.executor)
+        if ends:
+            write_counts(staging, blocks, vocabulary, options, record)
+            return
+        write_run(folder / f"run-{number:05d}", blocks)
+        how.progress.advance(group.core[1] - group.core[0])
+        del blocks, group
+    how.progress.start("merging")
+    runs = _merge_rounds(sorted(folder.glob("run-?????")), words, how)
+    sizes = sum(np.diff(run.pointers) for run in runs)
+    write_counts(staging, merge_blocks(list(runs), sizes, words, how.executor), vocabulary, options, record)
+
+
+def _merge_rounds(folders: list[Path], words: int, how: HowToRun) -> list[DiskRun]:
+    """Merge runs until few enough are left to be open together."""
+    number = 0
+    while len(folders) > OPEN_RUNS:
+        batch, folders = folders[:OPEN_RUNS], folders[OPEN_RUNS:]
+        runs = [DiskRun(folder) for folder in batch]
+        sizes = sum(np.diff(run.pointers) for run in runs)
+        merged = batch[0].with_name(f"merged-{number:05d}")
+        write_run(merged, merge_blocks(list(runs), sizes, words, how.executor))
+        number += 1
+        folders.append(merged)
+        del runs
+        for folder in batch:
+            shutil.rmtree(folder)
+    return [DiskRun(folder) for folder in folders]
+
+
+def _check_sums(result: VocabularyResult, options: CountOptions) -> None:
+    """No integer sum may leave 63 bits."""
+    weights, _ = options.integer_weights()
+    if int(result.vocabulary.counts[0]) * int(weights.sum()) * 2 >= 2**62:
+        raise FirthianError(
+            f"sums for a window of {options.window} would not fit 64 bits on a corpus of this size",
+            hint="use a narrower window or another weighting",
+        )
+
+
+def _record(job: CountJob, spool: Spool, result: VocabularyResult, phrases: int) -> dict[str, Any]:
+    """Say where the counts come from. Nothing here depends on workers, memory, time or resuming."""
+    return {
+        "corpus": {
+            "names": job.corpus.names(),
+            "sha256": spool.sha256,
+            "text_bytes": sum(size.text_bytes for size in spool.sizes),
+            "documents": spool.documents,
+            "tokens": spool.tokens,
+            "types": result.types,
+            "undecodable_bytes": sum(size.undecodable for size in spool.sizes),
+        },
+        "settings": job.describe(),
+        "vocabulary": {
+            "words": len(result.vocabulary),
+            "tokens": int(result.vocabulary.counts.sum()),
+            "absent": len(result.absent),
+        },
+        "phrases": phrases,
+        "firthian": __version__,
+    }
+
+
+def count(
+    corpus: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    window: int = 5,
+    weighting: str = "dynamic",
+    context: str = "both",
+    min_count: int | None = None,
+    max_vocab: int | None = None,
+    vocabulary: str | os.PathLike[str] | Iterable[str] | None = None,
+    stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
+    sample: float = 0.0,
+    sample_mode: str = "drop",
+    keep_positions: bool = False,
+    seed: int = 1,
+    dtype: str = "float32",
+    tokenizer: str | Tokenizer = "unicode",
+    keep_case: bool = False,
+    fold_numbers: bool = False,
+    phrases: str | PhraseOptions | None = None,
+    format: str = "auto",
+    text_column: str | None = None,
+    strict: bool = False,
+    memory: str | int | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Counts:
+    """Count which words occur near which in a corpus.
+
+    ``corpus`` is a path, a list of paths, or an iterable of texts or token lists that can be iterated again.
+    With ``output`` the counts are kept in that folder, else they live as long as the object.
+
+    >>> counts = count(["the cat sat", "the cat ran"], min_count=1, window=1, weighting="flat")
+    >>> counts["the", "cat"], counts["sat", "ran"]
+    (2.0, 0.0)
+    """
+    only = read_words(vocabulary)
+    job = CountJob(
+        corpus=open_corpus(corpus, format, text_column),
+        tokenizer=tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer, keep_case, fold_numbers),
+        limits=VocabularyLimits(
+            min_count=min_count if min_count is not None else 5 if only is None else 1,
+            max_vocab=max_vocab,
+            only=only,
+            stop_words=read_words(stop_words) or frozenset(),
+        ),
+        options=CountOptions(window, weighting, context, keep_positions, sample, sample_mode, seed, dtype),
+        phrases=PhraseOptions(phrases) if isinstance(phrases, str) else phrases,
+        strict=strict,
+    )
+    how = HowToRun(Threads(workers), check_budget(memory), progress or Silent())
+    if output is None:
+        target = temporary_target()
+        try:
+            run_job(job, target, how)
+        except BaseException:
+            shutil.rmtree(target.parent, ignore_errors=True)
+            raise
+        return Counts.load_temporary(target)
+    target = check_target(output, force)
+    run_job(job, target, how, resume, force)
+    return Counts.load(target, verify=False)
+
+
+def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozenset[str] | None:
+    """Take words from an iterable, or from a file with one word a line (what follows a tab is ignored)."""
+    if source is None:
+        return None
+    if not isinstance(source, str | os.PathLike):
+        return frozenset(source)
+    try:
+        text = Path(source).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FirthianError(f"{source} is not UTF-8 text", hint="give one word a line") from None
+    except OSError as error:
+        raise from_os_error(error) from error
+    words = frozenset(line.partition("\t")[0].strip() for line in text.splitlines()) - {""}
+    if not words:
+        raise FirthianError(f"{source} holds no words", hint="give one word a line")
+    return words

@@ -1,0 +1,139 @@
+"""What counting a corpus will take, judged from a sample of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from firthian.cooccurrence.counting import count
+from firthian.corpus.files import expansion
+from firthian.corpus.readers import Files, Piece, open_corpus
+from firthian.errors import FirthianError
+from firthian.memory import INTERPRETER_BYTES, show_size
+from firthian.parallel import check_workers
+
+#: How much text is read for an estimate.
+SAMPLE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Sizes and times, extrapolated."""
+
+    sample_bytes: int
+    text_bytes: int
+    tokens: int
+    words: int
+    pairs: int
+    disk_bytes: int
+    memory_bytes: int
+    seconds: float
+    exact: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the figures by name."""
+        return asdict(self)
+
+    def describe(self) -> str:
+        """Write the figures for people."""
+        head = "the whole corpus was read" if self.exact else f"estimated from {show_size(self.sample_bytes)} of text"
+        return "\n".join(
+            [
+                head,
+                f"{'tokens':<18} {self.tokens:,}",
+                f"{'words kept':<18} {self.words:,}",
+                f"{'pairs':<18} {self.pairs:,}",
+                f"{'disk':<18} {show_size(self.disk_bytes)}",
+                f"{'memory':<18} {show_size(self.memory_bytes)} without a budget",
+                f"{'time':<18} {self.seconds:.0f} s with {check_workers(None)} workers",
+            ]
+        )
+
+
+class _Head:
+    """The first part of a corpus, as a corpus."""
+
+    def __init__(self, corpus: Any, limit: int) -> None:
+        self.corpus = corpus
+        self.limit = limit
+        self.tokenized = corpus.tokenized
+        self.read = 0
+        self.complete = True
+
+    def names(self) -> list[str]:
+        return list(self.corpus.names())
+
+    def size(self) -> int | None:
+        return None
+
+    def pieces(self) -> Iterator[Piece]:
+        self.read = 0
+        self.complete = True
+        for piece in self.corpus.pieces():
+            if self.read >= self.limit:
+                self.complete = False
+                yield Piece(b"\n", piece.source, piece.line)
+                return
+            self.read += len(piece.text)
+            yield piece
+
+
+def estimate(corpus: Any, **settings: Any) -> Estimate:
+    """Count two beginnings of a corpus, one half the other, and follow their growth to its whole size.
+
+    Words and pairs grow as powers of the number of tokens (Heaps' law).
+    """
+    source = open_corpus(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
+    size = source.size()
+    if size is None and isinstance(source, Files):
+        raise FirthianError("a dry run cannot read standard input", hint="give a file")
+    results = []
+    for limit in (SAMPLE_BYTES // 4, SAMPLE_BYTES):
+        head = _Head(source, limit)
+        begin = time.perf_counter()
+        counts = count(head, **settings)
+        results.append((head, counts, time.perf_counter() - begin))
+        if head.complete:
+            break
+    head, counts, seconds = results[-1]
+    tokens = counts.record["corpus"]["tokens"]
+    if head.complete:
+        growth, words, pairs, text = 1.0, len(counts.vocabulary), counts.pairs, head.read
+    else:
+        small = results[0][1]
+        ratio = tokens / small.record["corpus"]["tokens"]
+        text = max(head.read, _text_bytes(source, size or 0))
+        growth = text / head.read
+        words = round(len(counts.vocabulary) * growth ** _exponent(len(small.vocabulary), len(counts.vocabulary), ratio))
+        pairs = round(counts.pairs * growth ** _exponent(small.pairs, counts.pairs, ratio))
+        if settings.get("max_vocab"):
+            words = min(words, settings["max_vocab"])
+        pairs = min(pairs, words * words)
+    total = round(tokens * growth)
+    return Estimate(
+        sample_bytes=head.read,
+        text_bytes=text,
+        tokens=total,
+        words=words,
+        pairs=pairs,
+        disk_bytes=pairs * 8 + words * 50 + total * 4,
+        memory_bytes=INTERPRETER_BYTES + total * 12 + words * 200 + min(pairs, 8_000_000) * 24,
+        seconds=round(0.5 + seconds * growth, 1),
+        exact=head.complete,
+    )
+
+
+def _exponent(small: int, large: int, ratio: float) -> float:
+    return float(np.clip(np.log(max(large, 1) / max(small, 1)) / np.log(ratio), 0.0, 1.0)) if ratio > 1 else 1.0
+
+
+def _text_bytes(source: Any, size: int) -> int:
+    """Bytes of text: compressed files are taken to shrink as much throughout as at their beginning."""
+    if not isinstance(source, Files):
+        return size
+    return round(sum(os.path.getsize(file) * expansion(file) for file in source.files))

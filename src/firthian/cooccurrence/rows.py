@@ -1,0 +1,164 @@
+"""Blocks of rows: count or merge them in parallel, write them in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from firthian.parallel import Executor
+from firthian.storage import ArrayWriter, read_array
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: A block of rows may hold at most so many pairs (one row may hold more).
+BLOCK_PAIRS = 2_000_000
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Some rows: how many pairs each has, their columns, their integer sums."""
+
+    sizes: Array
+    columns: Array
+    sums: Array
+
+
+class Scratch(threading.local):
+    """A dense row of sums and a bit for each of its entries, for each thread its own; cleared between uses."""
+
+    def __init__(self, words: int) -> None:
+        self.accumulator = np.zeros(words, dtype=np.int64)
+        self.marks = np.zeros(-(-words // 64), dtype=np.uint64)
+
+
+class Runs(Protocol):
+    """Sums that can be read by rows: a run on disk, or the counts of another corpus."""
+
+    def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
+        """Give (pointers from 0, columns, sums) of some rows in the ids of the result."""
+        ...
+
+
+def cut_rows(most_pairs: Array) -> list[tuple[int, int]]:
+    """Cut rows into blocks, given the most pairs each can have."""
+    ends = np.concatenate([[0], np.cumsum(most_pairs)])
+    steps = np.arange(BLOCK_PAIRS, ends[-1], BLOCK_PAIRS)
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, steps, side="right") - 1, [most_pairs.size]]))
+    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def count_blocks(
+    stream: Array, core: tuple[int, int], words: int, before: Array, after: Array, executor: Executor
+) -> Iterator[RowBlock]:
+    """Count the windows around the words of ``stream[core]``; what lies outside the core is context only."""
+    from firthian.kernels import windows as kernel
+
+    pointers, positions = _index(stream, core, words, executor)
+    occurrences = np.diff(pointers)
+    most_pairs = np.minimum(words, occurrences * (before.size + after.size))
+    ends = np.concatenate([[0], np.cumsum(most_pairs)])
+    scratch = Scratch(words)
+
+    def count(block: tuple[int, int]) -> RowBlock:
+        first, last = block
+        room = int(ends[last] - ends[first])
+        sizes = np.empty(last - first, dtype=np.int64)
+        columns = np.empty(room, dtype=np.int32)
+        sums = np.empty(room, dtype=np.int64)
+        used = kernel.count_rows(
+            stream, pointers, positions, first, last, before, after, scratch.accumulator, scratch.marks, sizes, columns, sums
+        )
+        return RowBlock(sizes, columns[:used], sums[:used])
+
+    return executor.map(count, cut_rows(most_pairs))
+
+
+def _index(stream: Array, core: tuple[int, int], words: int, executor: Executor) -> tuple[Array, Array]:
+    """Give where each word occurs in the core: positions ``[pointers[w]:pointers[w + 1]]``, ascending.
+
+    The core is cut in as many pieces as there are workers; the result is the same for any cut.
+    """
+    from firthian.kernels import windows as kernel
+
+    cuts = np.linspace(*core, executor.workers + 1).astype(np.int64)
+    pieces = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+    def occurrences(piece: tuple[int, int]) -> Array:
+        counts = np.zeros(words, dtype=np.int64)
+        kernel.histogram(stream[piece[0] : piece[1]], counts)
+        return counts
+
+    counts = np.stack(list(executor.map(occurrences, pieces)))
+    pointers = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
+    fills = pointers[:-1] + np.concatenate([np.zeros((1, words), dtype=np.int64), np.cumsum(counts, axis=0)[:-1]])
+    positions = np.empty(pointers[-1], dtype=np.int32)
+
+    def place(number: int) -> None:
+        kernel.place(stream, *pieces[number], fills[number], positions)
+
+    list(executor.map(place, range(len(pieces))))
+    return pointers, positions
+
+
+def merge_blocks(runs: list[Runs], row_sizes: Array, words: int, executor: Executor) -> Iterator[RowBlock]:
+    """Add several runs; ``row_sizes`` is the number of pairs of each row in all runs together."""
+    from firthian.kernels import windows as kernel
+
+    scratch = Scratch(words)
+
+    def merge(block: tuple[int, int]) -> RowBlock:
+        first, last = block
+        parts = [run.rows(first, last) for run in runs]
+        offsets = np.concatenate([[0], np.cumsum([part[1].size for part in parts])]).astype(np.int64)
+        pointers = np.stack([part[0] + offset for part, offset in zip(parts, offsets[:-1], strict=True)])
+        columns_in = np.concatenate([part[1] for part in parts])
+        sums_in = np.concatenate([part[2] for part in parts])
+        room = int(np.minimum(row_sizes[first:last], words).sum())
+        sizes = np.empty(last - first, dtype=np.int64)
+        columns = np.empty(room, dtype=np.int32)
+        sums = np.empty(room, dtype=np.int64)
+        used = kernel.merge_rows(
+            pointers, columns_in, sums_in, scratch.accumulator, scratch.marks, sizes, columns, sums
+        )
+        return RowBlock(sizes, columns[:used], sums[:used])
+
+    return executor.map(merge, cut_rows(row_sizes))
+
+
+class DiskRun:
+    """Integer sums of a part of the corpus, in files that are mapped when read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.pointers = np.load(folder / "pointers.npy")
+        entries = {"columns": "<i4", "sums": "<i8"}
+        arrays = {
+            name: read_array(folder / f"{name}.npy", {"dtype": dtype, "shape": [int(self.pointers[-1])]}, verify=False)
+            for name, dtype in entries.items()
+        }
+        self.columns, self.sums = arrays["columns"], arrays["sums"]
+
+    def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
+        """Give some rows."""
+        low, high = int(self.pointers[first]), int(self.pointers[last])
+        return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
+
+
+def write_run(folder: Path, blocks: Iterator[RowBlock]) -> None:
+    """Write a run; the folder appears whole or not at all."""
+    staging = folder.with_name(folder.name + ".new")
+    staging.mkdir(exist_ok=True)
+    sizes = [np.zeros(1, dtype=np.int64)]
+    with ArrayWriter(staging / "columns.npy", "<i4") as columns, ArrayWriter(staging / "sums.npy", "<i8") as sums:
+        for block in blocks:
+            sizes.append(block.sizes)
+            columns.append(block.columns)
+            sums.append(block.sums)
+        columns.close()
+        sums.close()
+    np.save(staging / "pointers.npy", np.cumsum(np.concatenate(sizes)))
+    staging.rename(folder)

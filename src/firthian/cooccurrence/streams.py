@@ -1,0 +1,109 @@
+"""Segments -> streams of vocabulary ids, in groups that fit memory, each with what its windows reach beyond its ends."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from firthian.cooccurrence.options import CountOptions
+from firthian.corpus.segments import Segment
+from firthian.corpus.spool import Spool
+from firthian.corpus.types import TypeTable
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.parallel import Executor
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Bytes of memory for each token of a group: its id while pieces are joined (twice), and its place in the index.
+BYTES_PER_TOKEN = 4 + 4 + 4
+
+
+@dataclass(frozen=True)
+class Group:
+    """A stream of ids; only the words of ``core`` are counted, the rest is context."""
+
+    stream: Array
+    core: tuple[int, int]
+
+
+def groups(
+    spool: Spool, vocabulary: Vocabulary, options: CountOptions, executor: Executor, group_tokens: int, skip: int = 0
+) -> Iterator[Group | None]:
+    """Cut the corpus into groups of about ``group_tokens`` tokens; the first ``skip`` groups, already done, come as None."""
+    pieces = _selected(spool, vocabulary, options, executor)
+    ahead: deque[Array] = deque()
+    tail = np.empty(0, dtype=np.int32)
+    number = 0
+    while True:
+        body: list[Array] = []
+        size = 0
+        while size < group_tokens and (piece := _next(pieces, ahead)) is not None:
+            body.append(piece)
+            size += piece.size
+        if not body:
+            return
+        reach = 0
+        follow: list[Array] = []
+        waiting = 0
+        while reach < options.window:
+            if waiting == len(ahead):
+                piece = next(pieces, None)
+                if piece is None:
+                    break
+                ahead.append(piece)
+            follow.append(ahead[waiting][: options.window - reach])
+            reach += follow[-1].size
+            waiting += 1
+        stream = np.concatenate([tail, *body, *follow])
+        core = (tail.size, tail.size + size)
+        tail = stream[max(0, core[1] - options.window) : core[1]].copy()
+        body.clear()
+        yield Group(stream, core) if number >= skip else None
+        number += 1
+
+
+def _next(pieces: Iterator[Array], ahead: deque[Array]) -> Array | None:
+    return ahead.popleft() if ahead else next(pieces, None)
+
+
+def _selected(spool: Spool, vocabulary: Vocabulary, options: CountOptions, executor: Executor) -> Iterator[Array]:
+    """Give each segment's stream; a document that goes on in the next segment has no end mark there."""
+    from firthian.kernels.selection import select
+
+    table = TypeTable.of_words(vocabulary.words)
+    thresholds = np.empty(0, dtype=np.uint64)
+    if options.sample > 0 and options.sample_mode == "drop":
+        thresholds = _thresholds(options.keep_probabilities(vocabulary.counts))
+    seed = np.uint64(options.seed)
+
+    def task(number: int) -> Array:
+        segment: Segment = spool.read(number)
+        start = spool.starts[number]
+        stream = np.empty(segment.ids.size + segment.document_starts.size + 1, dtype=np.int32)
+        used = select(
+            segment.ids,
+            segment.document_starts,
+            table.look_up(segment),
+            thresholds,
+            seed,
+            start.document,
+            start.position,
+            options.keep_positions,
+            stream,
+        )
+        if not segment.ends_inside:
+            stream[used] = -1
+            used += 1
+        return stream[:used].copy()
+
+    return executor.map(task, range(spool.segments))
+
+
+def _thresholds(keep: Array) -> Array:
+    """Probabilities as bounds on 64 random bits, the same on every machine."""
+    scaled = np.floor(keep * 2.0**53).astype(np.uint64) << np.uint64(11)
+    return np.where(keep >= 1.0, np.uint64(0xFFFFFFFFFFFFFFFF), scaled).astype(np.uint64)

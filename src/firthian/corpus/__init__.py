@@ -1,0 +1,1 @@
+"""Text -> ids: readers, tokenizers, segments, the vocabulary."""

@@ -1,0 +1,304 @@
+"""Corpora as streams of documents.
+
+Every reader gives *pieces*: bytes in which a newline ends a document and nothing else does. A document may span pieces.
+So whatever the source, the rest of the flow sees one thing: lines.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from firthian.corpus.files import STDIN, chunks, find_files, open_bytes, plain_suffix
+from firthian.errors import FirthianError, suggest
+
+#: Parts of a document that is a list of tokens are kept apart by this byte.
+TOKEN_SEPARATOR = "\x1f"
+
+FORMATS = ("auto", "lines", "files", "wiki", "csv", "tsv", "jsonl")
+
+_LARGEST_FIELD = 64 << 20
+_DOC_OPEN = re.compile(rb"\s*<doc\b[^>]*>\s*$")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some bytes of the stream, and where they come from."""
+
+    text: bytes
+    source: str
+    line: int
+    #: How many lines of the source it covers.
+    lines: int = 1
+
+
+class Corpus(Protocol):
+    """A source of documents that can be read again from its beginning."""
+
+    #: Documents are lists of tokens already, kept apart by TOKEN_SEPARATOR.
+    tokenized: bool
+
+    def pieces(self) -> Iterator[Piece]:
+        """Read the documents, in a fixed order."""
+        ...
+
+    def size(self) -> int | None:
+        """Tell the size of the source in bytes, as it lies on disk, where that is known."""
+        ...
+
+    def names(self) -> list[str]:
+        """Name the sources, for the record of where counts come from."""
+        ...
+
+
+class Files:
+    """Files and folders, each read by its format.
+
+    >>> Files([], format="lines")
+    Traceback (most recent call last):
+    ...
+    firthian.errors.FirthianError: no corpus is given: name a file, a folder or - for standard input
+    """
+
+    tokenized = False
+
+    def __init__(self, paths: Sequence[str], format: str = "auto", text_column: str | None = None) -> None:
+        if not paths:
+            raise FirthianError("no corpus is given", hint="name a file, a folder or - for standard input")
+        if format not in FORMATS:
+            raise FirthianError(f"there is no corpus format {format!r}", hint=suggest(format, FORMATS))
+        self.files = find_files(list(paths))
+        self.format = format
+        self.text_column = text_column
+
+    def names(self) -> list[str]:
+        """Give the files' names without their folders."""
+        return [Path(file).name for file in self.files]
+
+    def size(self) -> int | None:
+        """Add up the files' sizes; unknown for standard input."""
+        if STDIN in self.files:
+            return None
+        return sum(os.path.getsize(file) for file in self.files)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Read file after file; the end of a file ends its last document."""
+        for path in self.files:
+            unfinished = False
+            for piece in self._read(path):
+                unfinished = not piece.text.endswith(b"\n")
+                yield piece
+            if unfinished:
+                yield Piece(b"\n", path, 0)
+
+    def _read(self, path: str) -> Iterator[Piece]:
+        format = self.format if self.format != "auto" else _guess_format(path)
+        if format == "files":
+            return _whole_file(path)
+        if format == "wiki":
+            return _wiki(path)
+        if format in ("csv", "tsv"):
+            return _table(path, format, self.text_column)
+        if format == "jsonl":
+            return _json_lines(path, self.text_column or "text")
+        return _lines(path)
+
+
+def _guess_format(path: str) -> str:
+    suffix = plain_suffix(path)
+    by_suffix = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+    if suffix in by_suffix:
+        return by_suffix[suffix]
+    if path == STDIN:
+        return "lines"
+    with open_bytes(path) as file:
+        return "wiki" if file.read(16).lstrip().startswith(b"<doc ") else "lines"
+
+
+def _lines(path: str) -> Iterator[Piece]:
+    line = 1
+    for data in chunks(path):
+        lines = data.count(b"\n")
+        yield Piece(data, path, line, lines)
+        line += lines
+
+
+def _whole_file(path: str) -> Iterator[Piece]:
+    line = 1
+    for data in chunks(path):
+        lines = data.count(b"\n")
+        yield Piece(data.replace(b"\n", b" "), path, line, lines)
+        line += lines
+
+
+def _split_lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Give (number, line without its end) of a file."""
+    rest = b""
+    number = 1
+    for data in chunks(path):
+        lines = (rest + data).split(b"\n")
+        rest = lines.pop()
+        for line in lines:
+            yield number, line
+            number += 1
+    if rest:
+        yield number, rest
+
+
+def _wiki(path: str) -> Iterator[Piece]:
+    """WikiExtractor's files: ``<doc ...>``, lines of text, ``</doc>``."""
+    inside = False
+    opened = 0
+    for number, line in _split_lines(path):
+        stripped = line.strip()
+        if stripped == b"</doc>":
+            inside = False
+            yield Piece(b"\n", path, number)
+        elif line.startswith(b"<doc ") and _DOC_OPEN.match(line):
+            if inside:
+                raise FirthianError(f"{path}, line {number}: <doc> inside <doc>", hint="read it with --format lines")
+            inside = True
+            opened = number
+        elif inside and stripped:
+            yield Piece(line + b" ", path, number)
+        elif stripped:
+            raise FirthianError(f"{path}, line {number}: text outside <doc>", hint="read it with --format lines")
+    if inside:
+        raise FirthianError(f"{path}, line {opened}: <doc> is never closed", hint="is the file complete?")
+
+
+def _one_line(text: str) -> bytes:
+    return text.replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n"
+
+
+def _text_lines(path: str) -> Iterator[str]:
+    for _, line in _split_lines(path):
+        yield line.decode("utf-8", "surrogateescape") + "\n"
+
+
+def _table(path: str, format: str, column: str | None) -> Iterator[Piece]:
+    """CSV (quoted) or TSV (plain): a column by name, where there is a header, or by number, where there is none."""
+    lines = _text_lines(path)
+    if format == "csv":
+        csv.field_size_limit(_LARGEST_FIELD)
+        rows: Iterator[list[str]] = csv.reader(lines, strict=True)
+    else:
+        rows = (line.rstrip("\r\n").split("\t") for line in lines)
+    where = -1
+    if column is not None and column.isdigit():
+        where = int(column) - 1
+    for number, row in _numbered(rows, path):
+        if where < 0:
+            name = column or "text"
+            if name not in row:
+                raise FirthianError(
+                    f"{path} has no column {name!r}",
+                    hint="name one with --text-column, or give its number (from 1) where the file has no header; "
+                    f"its first line has {', '.join(repr(field[:30]) for field in row[:8])}",
+                )
+            where = row.index(name)
+            continue
+        if where >= len(row):
+            if not row or row == [""]:
+                continue
+            raise FirthianError(f"{path}, line {number}: only {len(row)} columns", hint=f"column {where + 1} is wanted")
+        yield Piece(_one_line(row[where]), path, number)
+
+
+def _numbered(rows: Iterator[list[str]], path: str) -> Iterator[tuple[int, list[str]]]:
+    number = 0
+    while True:
+        number += 1
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise FirthianError(f"{path}, record {number}: {error}", hint="is it really CSV?") from None
+        yield number, row
+
+
+def _json_lines(path: str, field: str) -> Iterator[Piece]:
+    for number, line in enumerate(_text_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            record: Any = json.loads(line)
+        except (ValueError, RecursionError):
+            raise FirthianError(f"{path}, line {number}: not JSON", hint="each line must be one JSON object") from None
+        if not isinstance(record, dict) or not isinstance(record.get(field), str):
+            have = ", ".join(map(repr, list(record)[:8])) if isinstance(record, dict) else "none"
+            raise FirthianError(
+                f"{path}, line {number}: no text field {field!r}", hint=f"name one with --text-column; fields here: {have}"
+            )
+        yield Piece(_one_line(record[field]), path, number)
+
+
+class Documents:
+    """Documents from Python: an iterable of texts, or of lists of tokens, that can be iterated again.
+
+    >>> [piece.text for piece in Documents(["one text", "another"]).pieces()]
+    [b'one text\\n', b'another\\n']
+    """
+
+    def __init__(self, documents: Iterable[str | Sequence[str]]) -> None:
+        if iter(documents) is documents:
+            raise FirthianError(
+                "the corpus is a one-shot iterator, which would be empty at a second reading",
+                hint="give a list, or an object whose __iter__ starts anew each time",
+            )
+        self.documents = documents
+        first = next(iter(documents), "")
+        self.tokenized = not isinstance(first, str)
+
+    def names(self) -> list[str]:
+        """Name the source."""
+        return ["<documents>"]
+
+    def size(self) -> int | None:
+        """Tell nothing: the size of an iterable is not known before it is read."""
+        return None
+
+    def pieces(self) -> Iterator[Piece]:
+        """Read document after document."""
+        for number, document in enumerate(self.documents, start=1):
+            if isinstance(document, str) == self.tokenized:
+                raise FirthianError(
+                    f"document {number} is a {type(document).__name__}, the first one was not",
+                    hint="give either texts or lists of tokens",
+                )
+            text = document if isinstance(document, str) else TOKEN_SEPARATOR.join(map(_whole_token, document))
+            yield Piece(text.replace("\n", " ").encode("utf-8", "surrogatepass") + b"\n", "<documents>", number)
+
+
+def _whole_token(token: str) -> str:
+    """Tokens may hold spaces, but not what keeps tokens, words in files and documents apart."""
+    return token.replace(TOKEN_SEPARATOR, " ").replace("\n", " ").replace("\t", " ").strip() or " "
+
+
+def open_corpus(
+    source: str | os.PathLike[str] | Iterable[Any], format: str = "auto", text_column: str | None = None
+) -> Corpus:
+    """Take whatever a user may call a corpus: a path, several paths, or documents.
+
+    A list of strings is a list of paths when each names something that exists (or is ``-``), else a list of texts.
+    """
+    if isinstance(source, str | os.PathLike):
+        return Files([os.fspath(source)], format, text_column)
+    if hasattr(source, "pieces"):
+        return source  # type: ignore[return-value]
+    if isinstance(source, list | tuple) and source and all(isinstance(item, str | os.PathLike) for item in source):
+        paths = [os.fspath(item) for item in source]
+        if any(isinstance(item, os.PathLike) for item in source) or all(_is_path(item) for item in paths):
+            return Files(paths, format, text_column)
+    return Documents(source)
+
+
+def _is_path(text: str) -> bool:
+    return text == STDIN or (len(text) < 4096 and "\n" not in text and "\0" not in text and os.path.exists(text))

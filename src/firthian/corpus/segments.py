@@ -1,0 +1,209 @@
+"""A corpus in segments: some megabytes of text each, tokenised alone, so that workers share nothing.
+
+A segment has ids of its own for its own types. How the text is cut into segments changes no result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian.corpus.readers import Corpus
+from firthian.corpus.tokenizer import Tokenizer
+from firthian.errors import FirthianError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: How much text makes a segment.
+SEGMENT_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class SegmentText:
+    """The text of one segment; documents end at newlines, the last one may go on in the next segment."""
+
+    number: int
+    text: bytes
+    #: (offset in the text, file, line) of each piece it is made of.
+    origins: list[tuple[int, str, int]]
+
+    def place(self, offset: int) -> str:
+        """Name the file and line of a byte."""
+        start, source, line = max((origin for origin in self.origins if origin[0] <= offset), default=(0, "?", 1))
+        newlines = self.text.count(b"\n", start, offset)
+        return f"{source}, line {line + newlines}"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Tokens of one segment as ids of its own types.
+
+    ``document_starts[n]`` is the number of tokens before document ``n``; the first document of a segment may be the
+    rest of the last one of the segment before, ``ends_inside`` says that it goes on in the next one.
+    """
+
+    ids: Array
+    document_starts: Array
+    #: The types: their hashes, their bytes one after another in ``pool``, their counts.
+    hashes: Array
+    starts: Array
+    pool: Array
+    counts: Array
+    ends_inside: bool
+    undecodable: int = 0
+
+    def types(self) -> list[str]:
+        """Spell out the types."""
+        data = self.pool.tobytes()
+        return [data[a:b].decode() for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    @property
+    def whole_documents(self) -> int:
+        """How many documents end in this segment."""
+        return self.document_starts.size - 1 if self.ends_inside else self.document_starts.size
+
+    def tokens_of_open_document(self) -> int:
+        """How many tokens of this segment belong to its last document, which goes on."""
+        return int(self.ids.size - self.document_starts[-1]) if self.ends_inside else 0
+
+
+def cut_segments(
+    corpus: Corpus, digest: hashlib._Hash | None = None, segment_bytes: int = SEGMENT_BYTES
+) -> Iterator[SegmentText]:
+    """Cut the stream of a corpus after documents, or inside a very long one at white space; ``digest`` sees all bytes."""
+    waiting = bytearray()
+    origins: list[tuple[int, str, int]] = []
+    number = next_line = 0
+    for piece in corpus.pieces():
+        if digest is not None:
+            digest.update(piece.text)
+        if not origins or (piece.source, piece.line) != (origins[-1][1], next_line):
+            origins.append((len(waiting), piece.source, piece.line))
+        next_line = piece.line + piece.lines
+        waiting += piece.text
+        while len(waiting) >= segment_bytes:
+            cut = _cut_at(waiting, segment_bytes)
+            text = bytes(waiting[:cut])
+            yield SegmentText(number, text, origins)
+            number += 1
+            _, source, line = origins[-1]
+            line += text.count(b"\n", origins[-1][0])
+            del waiting[:cut]
+            origins = [(0, source, line)]
+    if waiting:
+        yield SegmentText(number, bytes(waiting), origins)
+
+
+def _cut_at(text: bytearray, limit: int) -> int:
+    """After the last newline within the limit, else after the last white space, else between two characters."""
+    for separator in (b"\n", b" ", b"\x1f", b"\t"):
+        cut = text.rfind(separator, 0, limit) + 1
+        if cut > 0:
+            return cut
+    cut = limit
+    while cut > limit - 4 and text[cut - 1] & 0xC0 == 0x80:
+        cut -= 1
+    return cut - 1 if cut > 1 and text[cut - 1] >= 0xC0 else limit
+
+
+def tokenize_text(text: bytes, tokenizer: Tokenizer, tokenized: bool = False) -> Segment:
+    """Tokenise one text of lines."""
+    from firthian.kernels import tokens as kernel
+
+    prepared = tokenizer.prepare(text, tokenized)
+    data = np.frombuffer(prepared.text, dtype=np.uint8)
+    ids = np.empty(data.size // 2 + 2, dtype=np.int32)
+    document_starts = np.zeros(prepared.text.count(b"\n") + 1, dtype=np.int64)
+    room = 1 << max(8, min(17, (data.size // 64).bit_length()))
+    hashes = np.empty(room, dtype=np.uint64)
+    starts = np.zeros(room + 1, dtype=np.int64)
+    counts = np.zeros(room, dtype=np.int64)
+    pool = np.empty(room * 8 + prepared.number.size, dtype=np.uint8)
+    slots = np.full(room * 2, -1, dtype=np.int32)
+    progress = np.zeros(4, dtype=np.int64)
+    while True:
+        status = kernel.scan(
+            data, prepared.classes, prepared.fold, prepared.number, ids, document_starts, slots, hashes, starts, pool, counts, progress
+        )
+        n_types = int(progress[kernel.N_TYPES])
+        if status == kernel.DONE:
+            break
+        if status == kernel.MORE_TYPES:
+            hashes, counts = np.resize(hashes, 2 * room), np.resize(counts, 2 * room)
+            starts = np.resize(starts, 2 * room + 1)
+            room *= 2
+            slots = np.full(room * 2, -1, dtype=np.int32)
+            kernel.fill_slots(hashes, n_types, slots)
+        else:
+            # Room for the longest word there can be, so that one more call always gets on.
+            pool = np.concatenate([pool, np.empty(max(pool.size, data.size), dtype=np.uint8)])
+    n_documents = int(progress[kernel.N_DOCUMENTS])
+    ends_inside = not prepared.text.endswith(b"\n")
+    return Segment(
+        ids=ids[: progress[kernel.N_TOKENS]].copy(),
+        document_starts=document_starts[: n_documents + ends_inside].copy(),
+        hashes=hashes[:n_types].copy(),
+        starts=starts[: n_types + 1].copy(),
+        pool=pool[: starts[n_types]].copy(),
+        counts=counts[:n_types].copy(),
+        ends_inside=ends_inside,
+        undecodable=prepared.undecodable,
+    )
+
+
+def tokenize_segment(source: SegmentText, tokenizer: Tokenizer, tokenized: bool, strict: bool) -> Segment:
+    """Tokenise a segment; with ``strict``, bytes that are not UTF-8 are an error that names their place."""
+    if strict and not source.text.isascii():
+        try:
+            source.text.decode()
+        except UnicodeDecodeError as error:
+            raise FirthianError(
+                f"{source.place(error.start)}: a byte is not UTF-8",
+                hint="convert the file, or leave out --strict to replace such bytes",
+            ) from None
+    return tokenize_text(source.text, tokenizer, tokenized)
+
+
+_ARRAYS = ("ids", "document_starts", "hashes", "starts", "pool", "counts")
+
+
+def write_segment(path: Path, segment: Segment, fingerprint: str) -> None:
+    """Write a segment so that it is there whole or not at all; ``fingerprint`` says which text it is of."""
+    from safetensors.numpy import save_file
+
+    staging = path.with_name(path.name + ".new")
+    metadata = {
+        "fingerprint": fingerprint,
+        "ends_inside": str(int(segment.ends_inside)),
+        "undecodable": str(segment.undecodable),
+    }
+    save_file({name: getattr(segment, name) for name in _ARRAYS}, staging, metadata)
+    staging.replace(path)
+
+
+def read_segment(path: Path) -> Segment:
+    """Read what ``write_segment`` wrote."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="np") as file:
+        metadata = file.metadata()
+        arrays = {name: file.get_tensor(name) for name in _ARRAYS}
+    return Segment(**arrays, ends_inside=metadata["ends_inside"] == "1", undecodable=int(metadata["undecodable"]))
+
+
+def segment_fingerprint(path: Path) -> str | None:
+    """Tell which text a stored segment is of; None where there is none or it is incomplete."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.exists():
+        return None
+    try:
+        with safe_open(path, framework="np") as file:
+            return str((file.metadata() or {}).get("fingerprint"))
+    except (SafetensorError, OSError):
+        return None

@@ -1,0 +1,169 @@
+"""The tokenised corpus on disk: one file a segment, so that a run can go on where another stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from firthian.corpus.readers import Corpus
+from firthian.corpus.segments import (
+    SEGMENT_BYTES,
+    Segment,
+    SegmentText,
+    cut_segments,
+    read_segment,
+    segment_fingerprint,
+    tokenize_segment,
+    write_segment,
+)
+from firthian.corpus.tokenizer import Tokenizer
+from firthian.errors import FirthianError
+from firthian.parallel import Executor
+from firthian.progress import Progress
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a segment begins: its first document, and how many tokens of that came before."""
+
+    document: int
+    position: int
+
+
+@dataclass(frozen=True)
+class SegmentSize:
+    """What the flow needs to know of a segment without reading it again."""
+
+    tokens: int
+    documents: int
+    open_tokens: int
+    #: Tokens of the open document when it already was open at the segment's beginning.
+    one_document: bool
+    #: How many documents have tokens here, and whether the first of them has.
+    filled: int
+    first_filled: bool
+    types: int
+    undecodable: int
+    text_bytes: int
+
+
+class Spool:
+    """Segments in a folder, in order."""
+
+    def __init__(self, folder: Path, prefix: str = "text") -> None:
+        self.folder = folder
+        self.prefix = prefix
+        self.sizes: list[SegmentSize] = []
+        self.starts: list[Start] = []
+        self.sha256 = ""
+
+    def path(self, number: int) -> Path:
+        """Name the file of a segment."""
+        return self.folder / f"{self.prefix}-{number:07d}.safetensors"
+
+    @property
+    def segments(self) -> int:
+        """How many segments there are."""
+        return len(self.sizes)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are."""
+        return sum(size.tokens for size in self.sizes)
+
+    @property
+    def documents(self) -> int:
+        """How many documents have words; one that spans segments counts once."""
+        spanning = sum(
+            later.first_filled and start.position > 0 for later, start in zip(self.sizes, self.starts, strict=True)
+        )
+        return sum(size.filled for size in self.sizes) - spanning
+
+    @property
+    def types(self) -> int:
+        """How many types the segments have, those in several counted several times."""
+        return sum(size.types for size in self.sizes)
+
+    def read(self, number: int) -> Segment:
+        """Read a segment."""
+        return read_segment(self.path(number))
+
+    def __iter__(self) -> Iterator[Segment]:
+        return map(self.read, range(self.segments))
+
+    def append(self, size: SegmentSize) -> None:
+        """Note a segment that is on disk; its place in the corpus follows from those before."""
+        if not self.starts:
+            self.starts.append(Start(0, 0))
+        else:
+            last, start = self.sizes[-1], self.starts[-1]
+            position = last.open_tokens + (start.position if last.one_document else 0)
+            self.starts.append(Start(start.document + last.documents, position))
+        self.sizes.append(size)
+
+    def map(self, task: Callable[[Segment], Segment], prefix: str, executor: Executor) -> Spool:
+        """Make another spool by changing each segment alone."""
+        result = Spool(self.folder, prefix)
+        result.sha256 = self.sha256
+
+        def change(number: int) -> SegmentSize:
+            segment = task(self.read(number))
+            write_segment(result.path(number), segment, "")
+            return _measure(segment, self.sizes[number].text_bytes)
+
+        for size in executor.map(change, range(self.segments)):
+            result.append(size)
+        return result
+
+
+def _measure(segment: Segment, text_bytes: int) -> SegmentSize:
+    lengths = np.diff(segment.document_starts, append=segment.ids.size)
+    return SegmentSize(
+        tokens=segment.ids.size,
+        documents=segment.whole_documents,
+        open_tokens=segment.tokens_of_open_document(),
+        one_document=segment.ends_inside and segment.document_starts.size == 1,
+        filled=int(np.count_nonzero(lengths)),
+        first_filled=bool(lengths[:1].any()),
+        types=segment.hashes.size,
+        undecodable=segment.undecodable,
+        text_bytes=text_bytes,
+    )
+
+
+def tokenize_corpus(
+    corpus: Corpus,
+    tokenizer: Tokenizer,
+    folder: Path,
+    executor: Executor,
+    progress: Progress,
+    strict: bool = False,
+    segment_bytes: int = SEGMENT_BYTES,
+) -> Spool:
+    """Tokenise a corpus into a spool; segments that are there already, of the same text, are taken as they are."""
+    spool = Spool(folder)
+    digest = hashlib.sha256()
+
+    def task(source: SegmentText) -> SegmentSize:
+        path = spool.path(source.number)
+        fingerprint = f"{len(source.text)} {zlib.crc32(source.text)}"
+        if resuming and segment_fingerprint(path) == fingerprint:
+            return _measure(read_segment(path), len(source.text))
+        segment = tokenize_segment(source, tokenizer, corpus.tokenized, strict)
+        write_segment(path, segment, fingerprint)
+        return _measure(segment, len(source.text))
+
+    resuming = spool.path(0).exists()
+    progress.start("reading text", corpus.size())
+    for size in executor.map(task, cut_segments(corpus, digest, segment_bytes)):
+        spool.append(size)
+        progress.advance(size.text_bytes)
+    if not spool.tokens:
+        raise FirthianError("the corpus holds no words", hint="check the file, its format and the tokenizer")
+    spool.sha256 = digest.hexdigest()
+    return spool

@@ -1,0 +1,219 @@
+"""What a word is: tables that the scanning kernel reads, or a Python function for everything else."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from firthian.corpus.readers import TOKEN_SEPARATOR
+from firthian.errors import FirthianError, require, suggest
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: The classes of the scanning kernel (kernels/tokens.py), repeated here so that importing this does not import numba.
+WORD, JOINER, DIGIT, ENDS_DOCUMENT = 1, 2, 4, 8
+
+#: What every number becomes on request.
+NUMBER = "<number>"
+
+NAMES = ("unicode", "whitespace", "icu")
+
+#: Kept inside a word: apostrophe, hyphen, underscore, middle dot (Catalan), and the joiners of Persian and Indic scripts.
+_JOINERS = "'-_·\u200c\u200d"
+#: Typographic forms of the first two.
+_SAME_AS = {"\u2019": "'", "\u02bc": "'", "\u2010": "-", "\u2011": "-"}
+
+_SURROGATES = re.compile("[\udc80-\udcff]")
+#: No character past this one is a letter, mark or digit, save a block of variation selectors.
+_LAST_CODE = 0x323B0
+
+
+@functools.cache
+def _unicode_classes() -> Array:
+    """Classes by code point: letters, marks and digits are words."""
+    table = np.zeros(_LAST_CODE, dtype=np.uint8)
+    category = unicodedata.category
+    for code in range(_LAST_CODE):
+        kind = category(chr(code))
+        if kind[0] in "LM":
+            table[code] = WORD
+        elif kind[0] == "N":
+            table[code] = WORD | DIGIT if kind == "Nd" else WORD
+    for character in _JOINERS:
+        table[ord(character)] = JOINER
+    table[10] = ENDS_DOCUMENT
+    return table
+
+
+@functools.cache
+def _ascii_classes() -> Array:
+    """The first 128 classes of the above; the full table is only built when a text needs it."""
+    table = np.zeros(128, dtype=np.uint8)
+    for code in range(128):
+        character = chr(code)
+        if character.isalpha():
+            table[code] = WORD
+        elif character.isdigit():
+            table[code] = WORD | DIGIT
+        elif character in _JOINERS:
+            table[code] = JOINER
+    table[10] = ENDS_DOCUMENT
+    return table
+
+
+@functools.cache
+def _whitespace_classes() -> Array:
+    """Everything but white space is a word."""
+    table = np.full(sys.maxunicode + 1, WORD, dtype=np.uint8)
+    for code in range(0x3001):
+        if chr(code).isspace():
+            table[code] = 0
+    table[48:58] |= DIGIT
+    table[10] = ENDS_DOCUMENT
+    return table
+
+
+@functools.cache
+def _separator_classes() -> Array:
+    """Everything but the token separator is a word: for tokens made elsewhere."""
+    table = np.full(sys.maxunicode + 1, WORD, dtype=np.uint8)
+    table[ord(TOKEN_SEPARATOR)] = 0
+    table[48:58] |= DIGIT
+    table[10] = ENDS_DOCUMENT
+    return table
+
+
+def _fold_table(lower: bool) -> Array:
+    table = np.arange(256, dtype=np.uint8)
+    if lower:
+        table[ord("A") : ord("Z") + 1] += 32
+    return table
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Bytes ready for the scanning kernel, with the tables to scan them by."""
+
+    text: bytes
+    classes: Array
+    fold: Array
+    number: Array
+    undecodable: int
+    #: Where the first undecodable byte stood, or -1.
+    first_undecodable: int = -1
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Cuts text into words.
+
+    ``name`` is ``unicode`` (letters, marks, digits, with apostrophes and hyphens inside), ``whitespace``, ``icu``
+    (optionally with a locale: ``icu:zh``) or ``module:function`` for a Python function from a text to its tokens.
+
+    >>> Tokenizer().tokens("Don’t feed the well-known cat, it's 42!")
+    ["don't", 'feed', 'the', 'well-known', 'cat', "it's", '42']
+    >>> Tokenizer("whitespace", keep_case=True).tokens("A tokenised text .")
+    ['A', 'tokenised', 'text', '.']
+    >>> Tokenizer(fold_numbers=True).tokens("In 1984")
+    ['in', '<number>']
+    """
+
+    name: str = "unicode"
+    keep_case: bool = False
+    fold_numbers: bool = False
+    function: Callable[[str], Iterable[str]] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.function is None:
+            object.__setattr__(self, "function", _find_function(self.name))
+
+    def describe(self) -> dict[str, Any]:
+        """Say how words are cut, for the record."""
+        return {"tokenizer": self.name, "keep_case": self.keep_case, "fold_numbers": self.fold_numbers}
+
+    def prepare(self, text: bytes, tokenized: bool = False) -> Prepared:
+        """Decode, normalise (NFC) and lower-case a text of whole lines, and choose the tables to scan it by."""
+        number = np.frombuffer(NUMBER.encode(), dtype=np.uint8) if self.fold_numbers else np.empty(0, dtype=np.uint8)
+        plain = self.name in ("unicode", "whitespace") or tokenized
+        if plain and text.isascii():
+            classes = _ascii_classes() if self.name == "unicode" and not tokenized else self._classes(tokenized)
+            return Prepared(text, classes, _fold_table(not (self.keep_case or tokenized)), number, 0)
+        undecodable, first = 0, -1
+        try:
+            decoded = text.decode()
+        except UnicodeDecodeError as error:
+            first = error.start
+            decoded, undecodable = _SURROGATES.subn("\ufffd", text.decode("utf-8", "surrogateescape"))
+        if not unicodedata.is_normalized("NFC", decoded):
+            decoded = unicodedata.normalize("NFC", decoded)
+        if self.function is not None and not tokenized:
+            decoded = "\n".join(map(self._call, decoded.split("\n")))
+        elif self.name == "unicode" and not tokenized:
+            for form, same in _SAME_AS.items():
+                decoded = decoded.replace(form, same)
+        if not (self.keep_case or tokenized):
+            decoded = decoded.lower()
+        classes = self._classes(tokenized)
+        return Prepared(decoded.encode("utf-8", "replace"), classes, _fold_table(False), number, undecodable, first)
+
+    def _classes(self, tokenized: bool) -> Array:
+        if tokenized or self.function is not None:
+            return _separator_classes()
+        return _unicode_classes() if self.name == "unicode" else _whitespace_classes()
+
+    def _call(self, document: str) -> str:
+        assert self.function is not None
+        if not document:
+            return ""
+        tokens = list(self.function(document))
+        for token in tokens:
+            if not isinstance(token, str):
+                raise FirthianError(
+                    f"the tokenizer {self.name} gave a {type(token).__name__}", hint="it must give strings"
+                )
+        return TOKEN_SEPARATOR.join(re.sub(r"[\x1f\n\t]+", " ", token).strip() for token in tokens)
+
+    def tokens(self, text: str) -> list[str]:
+        """Cut one text, as counting would."""
+        from firthian.corpus.segments import tokenize_text
+
+        segment = tokenize_text(text.replace("\n", " ").encode("utf-8", "replace"), self)
+        words = segment.types()
+        return [words[number] for number in segment.ids]
+
+
+def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
+    if name in ("unicode", "whitespace"):
+        return None
+    if name == "icu" or name.startswith("icu:"):
+        return _icu(name.partition(":")[2] or "en")
+    module, colon, function = name.partition(":")
+    if not colon:
+        raise FirthianError(
+            f"there is no tokenizer {name!r}", hint=suggest(name, NAMES) + "; a function of yours is module:function"
+        )
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise FirthianError(f"the tokenizer {name} cannot be loaded ({error})", hint="is its module on PYTHONPATH?") from None
+    if not callable(found):
+        raise FirthianError(f"the tokenizer {name} is not a function", hint="give module:function")
+    return found  # type: ignore[no-any-return]
+
+
+def _icu(locale: str) -> Callable[[str], Iterable[str]]:
+    """Words by the rules and dictionaries of ICU: for Chinese, Japanese, Thai and other scripts without spaces."""
+    breakers = require("icu4py.breakers", "icu")
+
+    def words(text: str) -> list[str]:
+        return [part for part in breakers.WordBreaker(text, locale) if any(map(str.isalnum, part))]
+
+    return words

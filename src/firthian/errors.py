@@ -1,0 +1,82 @@
+"""The one kind of error a user can cause: what is wrong, where, and the remedy."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+from collections.abc import Iterable
+from difflib import get_close_matches
+from types import ModuleType
+
+
+class FirthianError(Exception):
+    """A mistake the user can mend: one line that says what and where, one that says what to do.
+
+    >>> raise FirthianError("corpus.txt is empty", hint="give a file with text")
+    Traceback (most recent call last):
+    ...
+    firthian.errors.FirthianError: corpus.txt is empty: give a file with text
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.hint}" if self.hint else self.message
+
+
+class UnknownWordError(FirthianError, KeyError):
+    """A word that the vocabulary does not hold; also a ``KeyError``, as for any mapping."""
+
+
+_REMEDIES = {
+    errno.ENOSPC: ("the disk is full", "free some space or write to another disk"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space or write to another disk"),
+    errno.EFBIG: ("the file would be larger than the system allows", "raise the limit or write elsewhere"),
+    errno.EACCES: ("permission denied", "choose a place you may read and write"),
+    errno.EPERM: ("operation not permitted", "choose a place you may read and write"),
+    errno.EROFS: ("the file system is read-only", "choose a place you may write to"),
+    errno.ENOENT: ("no such file or folder", "check the path"),
+    errno.ENOTDIR: ("a part of the path is not a folder", "check the path"),
+    errno.EISDIR: ("it is a folder", "give a file"),
+    errno.ENAMETOOLONG: ("the name is too long", "choose a shorter name"),
+}
+
+
+def from_os_error(error: OSError) -> FirthianError:
+    """Turn an operating system error into a sentence with a remedy.
+
+    >>> str(from_os_error(OSError(errno.ENOSPC, "No space left on device", "x.npy")))
+    'x.npy: the disk is full: free some space or write to another disk'
+    """
+    what, hint = _REMEDIES.get(error.errno or 0, (error.strerror or str(error), ""))
+    where = f"{error.filename}: " if error.filename else ""
+    return FirthianError(f"{where}{what}", hint)
+
+
+def suggest(name: str, known: Iterable[str], limit: int = 3) -> str:
+    """Name the closest known spellings, as the second half of an error message.
+
+    >>> suggest("harmnic", ["flat", "harmonic", "dynamic"])
+    'did you mean harmonic?'
+    """
+    known = list(known)
+    close = get_close_matches(name, known, n=limit, cutoff=0.6)
+    if close:
+        return f"did you mean {', '.join(close)}?"
+    return f"known are {', '.join(known)}" if len(known) <= 40 else ""
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional library, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        if error.name and error.name.partition(".")[0] != module.partition(".")[0]:
+            raise
+        raise FirthianError(
+            f"this needs the package {module.partition('.')[0]}",
+            hint=f"pip install 'firthian[{extra}]'",
+        ) from None

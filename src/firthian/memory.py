@@ -1,0 +1,112 @@
+"""Memory budgets: what the user allows, and what a process really uses.
+
+Only *anonymous* memory counts: pages of mapped files can be dropped by the system at any time.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+
+from firthian.errors import FirthianError
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+#: What Python, numpy, numba and their compiled code take before any data arrive.
+INTERPRETER_BYTES = 150 * 2**20
+
+#: The least budget with which counting can work at all.
+LEAST_BUDGET = 256 * 10**6
+
+
+def parse_size(text: str | int) -> int:
+    """Read a size such as ``4GB``, ``512MiB`` or ``1.5g`` in bytes.
+
+    >>> parse_size("4GB"), parse_size("512MiB"), parse_size("1.5g"), parse_size(1000)
+    (4000000000, 536870912, 1500000000, 1000)
+    """
+    if isinstance(text, int):
+        return text
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
+    if match is None or match[2] == "i":
+        raise FirthianError(f"cannot read the size {text!r}", hint="write it as 4GB, 512MB or 1.5GiB")
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def show_size(size: float) -> str:
+    """Write a number of bytes for people.
+
+    >>> show_size(68_000_000), show_size(999), show_size(2.5e9)
+    ('68 MB', '999 B', '2.5 GB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def check_budget(memory: str | int | None) -> int:
+    """Give the budget in bytes; without one, three quarters of what the machine has free."""
+    if memory is None:
+        return max(LEAST_BUDGET, available_bytes() * 3 // 4)
+    budget = parse_size(memory)
+    if budget < LEAST_BUDGET:
+        raise FirthianError(
+            f"a memory budget of {show_size(budget)} is too small",
+            hint=f"at least {show_size(LEAST_BUDGET)} are needed",
+        )
+    return budget
+
+
+def available_bytes() -> int:
+    """Tell how much memory the machine can still give."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 4 * 10**9
+
+
+def anonymous_bytes() -> int:
+    """Tell how much anonymous memory this process holds now (0 where the system does not say)."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
+
+
+class PeakMemory:
+    """Watches the anonymous memory of this process while a block of code runs.
+
+    >>> with PeakMemory() as peak:
+    ...     data = bytearray(10_000_000)
+    >>> peak.bytes >= 0
+    True
+    """
+
+    def __init__(self, every: float = 0.02) -> None:
+        self.bytes = 0
+        self._every = every
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._every):
+            self.bytes = max(self.bytes, anonymous_bytes())
+
+    def __enter__(self) -> PeakMemory:
+        self.bytes = anonymous_bytes()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.bytes = max(self.bytes, anonymous_bytes())

@@ -1,0 +1,84 @@
+"""Progress of long work: a bar with the time left on a terminal, nothing when the output is piped."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """What long work tells: the stage it is in, how far it is, and a note such as the objective."""
+
+    def start(self, stage: str, total: float | None = None) -> None:
+        """Begin a stage of ``total`` units; ``None`` where the total is unknown."""
+        ...
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        """Say that ``amount`` more units are done."""
+        ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def start(self, stage: str, total: float | None = None) -> None:
+        """Begin a stage."""
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        """Say that more is done."""
+
+
+class Bar:
+    """A rich progress bar on standard error, one line for each stage."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description:<22}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=Console(stderr=True),
+        )
+        self._task = None
+
+    def __enter__(self) -> Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._finish()
+        self._bar.stop()
+
+    def _finish(self) -> None:
+        if self._task is not None:
+            task = self._bar.tasks[-1]
+            self._bar.update(self._task, total=task.completed or 1, completed=task.completed or 1)
+
+    def start(self, stage: str, total: float | None = None) -> None:
+        """Begin a stage; the one before is complete."""
+        self._finish()
+        self._task = self._bar.add_task(stage, total=total, note="")
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        """Say that more is done."""
+        if self._task is not None:
+            fields = {"note": note} if note else {}
+            self._bar.update(self._task, advance=amount, **fields)
+
+
+@contextmanager
+def on_terminal() -> Iterator[Progress]:
+    """Give a bar when standard error is a terminal, else a silent one."""
+    if sys.stderr.isatty():
+        with Bar() as bar:
+            yield bar
+    else:
+        yield Silent()

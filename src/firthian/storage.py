@@ -1,0 +1,197 @@
+"""Artefacts on disk: folders that appear whole or not at all, arrays with checksums, JSON that knows its kind.
+
+A folder is written under a temporary name beside its target and renamed at the end. Nothing is ever pickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from firthian.errors import FirthianError, from_os_error
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Files by which a folder is known as ours; only such a folder may be replaced by ``--force``.
+MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json")
+
+
+def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
+    """Say early, before any work, whether ``target`` may be written."""
+    path = Path(target)
+    if path.exists() or path.is_symlink():
+        if not force:
+            raise FirthianError(f"{path} exists already", hint="choose another name or add --force")
+        if path.is_dir() and any(path.iterdir()) and not any((path / name).is_file() for name in MANIFESTS):
+            raise FirthianError(
+                f"{path} is a folder that Firthian did not write", hint="--force replaces only Firthian's own folders"
+            )
+    parent = path.absolute().parent
+    if not parent.is_dir():
+        raise FirthianError(f"{parent} is not a folder", hint="make it first")
+    if not os.access(parent, os.W_OK):
+        raise FirthianError(f"{parent} cannot be written to", hint="choose a place you may write to")
+    return path
+
+
+@contextmanager
+def new_folder(target: str | os.PathLike[str], force: bool = False) -> Iterator[Path]:
+    """Give an empty folder to fill; it takes the name ``target`` at the end, or vanishes after an error."""
+    path = check_target(target, force)
+    staging = path.absolute().with_name(f".{path.name}.new-{os.getpid()}")
+    try:
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir()
+        yield staging
+        replace(staging, path, force)
+    except OSError as error:
+        raise from_os_error(error) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def replace(staging: Path, target: Path, force: bool) -> None:
+    """Rename ``staging`` to ``target``; an old target makes way only when the new one is complete."""
+    if not (target.exists() or target.is_symlink()):
+        staging.rename(target)
+        return
+    check_target(target, force)
+    old = target.absolute().with_name(f".{target.name}.old-{os.getpid()}")
+    target.rename(old)
+    try:
+        staging.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    if old.is_dir() and not old.is_symlink():
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        old.unlink(missing_ok=True)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all."""
+    staging = path.with_name(f".{path.name}.new-{os.getpid()}")
+    try:
+        staging.write_bytes(data)
+        staging.replace(path)
+    finally:
+        staging.unlink(missing_ok=True)
+
+
+def sha256(data: bytes) -> str:
+    """Give the checksum of a small file."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def crc32(array: Array) -> int:
+    """Give the checksum of an array's bytes: it need not resist forgery, only notice damage, and at memory's speed."""
+    return zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B")) if array.size else 0
+
+
+class ArrayWriter:
+    """Writes a one-dimensional ``.npy`` piece by piece, its length known only at the end."""
+
+    _HEADER = 128
+
+    def __init__(self, path: Path, dtype: Any) -> None:
+        self.path = path
+        self.dtype = np.dtype(dtype)
+        self.size = 0
+        self._crc = 0
+        self._file: BinaryIO = path.open("wb")
+        self._file.write(b"\0" * self._HEADER)
+
+    def append(self, piece: Array) -> None:
+        """Write the next piece, converted to the array's type."""
+        data = np.ascontiguousarray(piece, dtype=self.dtype)
+        if data.size:
+            view = memoryview(data).cast("B")
+            self._file.write(view)
+            self._crc = zlib.crc32(view, self._crc)
+            self.size += data.size
+
+    def close(self) -> dict[str, Any]:
+        """Write the header; give what the manifest says of this array."""
+        text = f"{{'descr': {self.dtype.str!r}, 'fortran_order': False, 'shape': ({self.size},), }}"
+        head = b"\x93NUMPY\x01\x00" + (self._HEADER - 10).to_bytes(2, "little")
+        self._file.seek(0)
+        self._file.write(head + text.ljust(self._HEADER - 11).encode() + b"\n")
+        self._file.close()
+        return {"dtype": self.dtype.str, "shape": [self.size], "crc32": self._crc}
+
+    def __enter__(self) -> ArrayWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._file.close()
+
+
+def write_array(path: Path, array: Array) -> dict[str, Any]:
+    """Write one array as ``.npy``; give what the manifest says of it."""
+    with path.open("wb") as file:
+        np.lib.format.write_array(file, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "crc32": crc32(array)}
+
+
+def read_array(path: Path, entry: dict[str, Any], verify: bool = True) -> Array:
+    """Map an array of the manifest; its header, and on request its bytes, must be what the manifest says."""
+    damaged = FirthianError(f"{path} is damaged", hint="make it again from its source")
+    try:
+        if entry["shape"] == [0]:
+            array: Array = np.load(path, allow_pickle=False)
+        else:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if array.dtype.str != entry["dtype"] or list(array.shape) != list(entry["shape"]):
+            raise damaged
+        if verify and crc32(array) != entry["crc32"]:
+            raise damaged
+    except (ValueError, EOFError, KeyError, TypeError) as error:
+        raise damaged from error
+    except OSError as error:
+        raise from_os_error(error) from error
+    return array
+
+
+def _canonical(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def write_manifest(path: Path, kind: str, version: int, record: dict[str, Any]) -> None:
+    """Write the JSON that describes a folder, with its kind, its version and a checksum of itself."""
+    body = {"kind": kind, "version": version, **record}
+    body["checksum"] = sha256(_canonical(body))
+    write_file(path, (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def read_manifest(path: Path, kind: str, version: int) -> dict[str, Any]:
+    """Read the JSON of a folder; it must be of this kind, of a version we know, and undamaged."""
+    try:
+        body = json.loads(path.read_bytes().decode())
+    except FileNotFoundError:
+        raise FirthianError(f"{path.parent} holds no {path.name}", hint=f"it is not {kind} that Firthian wrote") from None
+    except OSError as error:
+        raise from_os_error(error) from error
+    except (ValueError, RecursionError) as error:
+        raise FirthianError(f"{path} is damaged", hint="make it again from its source") from error
+    if not isinstance(body, dict) or body.get("kind") != kind:
+        raise FirthianError(f"{path} does not describe {kind}", hint="give another folder")
+    if body.get("version") != version:
+        raise FirthianError(
+            f"{path} has version {body.get('version')}, this program reads version {version}",
+            hint="make it again, or use the release that wrote it",
+        )
+    checksum = body.pop("checksum", None)
+    if checksum != sha256(_canonical(body)):
+        raise FirthianError(f"{path} is damaged (its checksum does not fit)", hint="make it again from its source")
+    return body
