@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from firthian.corpus.tokenizer import Tokenizer
     from firthian.corpus.vocabulary import Vocabulary
     from firthian.errors import FirthianError
+    from firthian.training import train
+    from firthian.vectors.vectors import Vectors
 
 #: Public names and where they live; a name is imported when it is first used, so that ``import firthian`` stays quick.
 _HOMES = {
@@ -31,9 +33,11 @@ _HOMES = {
     "Vocabulary": "firthian.corpus.vocabulary",
     "count": "firthian.cooccurrence.counting",
     "merge": "firthian.cooccurrence.merging",
+    "train": "firthian.training",
+    "Vectors": "firthian.vectors.vectors",
 }
 
-__all__ = ["Counts", "FirthianError", "Tokenizer", "Vocabulary", "__version__", "count", "merge"]
+__all__ = ["Counts", "FirthianError", "Tokenizer", "Vectors", "Vocabulary", "__version__", "count", "merge", "train"]
 
 
 def __getattr__(name: str) -> Any:

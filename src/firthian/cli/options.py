@@ -111,3 +111,16 @@ def say(text: str) -> None:
 def show_json(value: Any) -> None:
     """Print JSON."""
     print(json_module.dumps(value, indent=1, ensure_ascii=False))
+
+
+def read_settings(pairs: list[str]) -> dict[str, str]:
+    """Read ``name=value`` settings."""
+    from firthian.errors import FirthianError
+
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise FirthianError(f"--set {pair} is not name=value", hint="write it as --set name=value")
+        settings[name.strip().replace("-", "_")] = value.strip()
+    return settings

@@ -1,0 +1,53 @@
+"""``firth models``: every recipe, from one registry."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from firthian.cli.app import app
+from firthian.cli.options import Json, say, show_json
+
+
+@app.command()
+def models(
+    name: Annotated[str | None, typer.Argument(help="One recipe, with all its options.")] = None,
+    json: Json = False,
+) -> None:
+    """List the recipes, or describe one."""
+    from firthian.recipes import RECIPES, Recipe, find_recipe
+
+    def facts(recipe: Recipe) -> dict[str, object]:
+        return {
+            "name": recipe.name,
+            "aliases": list(recipe.aliases),
+            "summary": recipe.summary,
+            "paper": recipe.paper,
+            "source": recipe.source,
+            "dimension": recipe.dimension,
+            "counting": dict(recipe.counting),
+            "options": {option.name: {"default": option.default, "help": option.help} for option in recipe.options},
+        }
+
+    chosen = [find_recipe(name)] if name else list(RECIPES)
+    if json:
+        show_json([facts(recipe) for recipe in chosen])
+        return
+    if not name:
+        width = max(len(recipe.name) for recipe in RECIPES)
+        for recipe in RECIPES:
+            also = f" (also {', '.join(recipe.aliases)})" if recipe.aliases else ""
+            say(f"{recipe.name:<{width}}  {recipe.summary}{also}")
+        say("\nfirth models NAME shows a recipe's options.")
+        return
+    recipe = chosen[0]
+    say(f"{recipe.name}: {recipe.summary}\n  paper      {recipe.paper}")
+    if recipe.aliases:
+        say(f"  also       {', '.join(recipe.aliases)}")
+    if recipe.counting:
+        say(f"  counting   {', '.join(f'{key}={value}' for key, value in recipe.counting.items())}")
+    if recipe.dimension:
+        say(f"  dimension  {recipe.dimension}")
+    for option in recipe.options:
+        say(f"  --set {option.name}={option.default}\n        {option.help}")

@@ -1,0 +1,62 @@
+"""``firth train``: counts or a corpus -> vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from firthian.cli.app import app
+from firthian.cli.options import Force, Json, Memory, Output, Seed, Workers, counting_flags, read_settings, say, show_json
+from firthian.progress import on_terminal
+
+
+@app.command()
+@counting_flags
+def train(
+    source: Annotated[list[str], typer.Argument(help="A folder of counts, or corpus files and folders, or -.")],
+    model: Annotated[str | None, typer.Option("-m", "--model", help="The recipe; see firth models.")] = None,
+    output: Output = None,
+    vector_size: Annotated[int | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Sweeps or passes, where the recipe has them.")] = None,
+    negative: Annotated[float | None, typer.Option(help="Negative samples k, where the recipe has them.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="An option of the recipe: name=value.")] = None,
+    seed: Seed = 1,
+    memory: Memory = None,
+    workers: Workers = None,
+    force: Force = False,
+    json: Json = False,
+    counting: Any = None,
+) -> None:
+    """Learn word vectors from counts or a corpus."""
+    from firthian.errors import FirthianError
+    from firthian.storage import check_target
+    from firthian.training import DEFAULT_RECIPE
+    from firthian.training import train as train_vectors
+
+    if output is None:
+        raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
+    check_target(output, force)
+    options = read_settings(settings or [])
+    options |= {name: value for name, value in (("epochs", epochs), ("negative", negative)) if value is not None}
+    counting_settings = counting.settings()
+    with on_terminal() as progress:
+        vectors = train_vectors(
+            _source(source, counting_settings), model or DEFAULT_RECIPE, vector_size=vector_size, seed=seed, workers=workers,
+            memory=memory, counting=counting_settings, progress=progress, **options,
+        )  # fmt: skip
+        vectors.save(output, force=force)
+    if json:
+        show_json({**vectors.record, **vectors.measured, "path": str(Path(output))})
+        return
+    took = vectors.measured
+    say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({took['seconds']:.1f} s)")
+
+
+def _source(paths: list[str], counting: dict[str, Any]) -> Any:
+    from firthian.corpus.readers import Files
+
+    if len(paths) == 1 and (Path(paths[0]) / "counts.json").is_file():
+        return paths[0]
+    return Files(paths, counting.pop("format", "auto"), counting.pop("text_column", None))

@@ -1,0 +1,55 @@
+"""How work is run: workers, memory, progress, randomness. Only the seed can change a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from firthian.memory import check_budget
+from firthian.parallel import Executor, Threads
+from firthian.progress import Progress, Silent
+
+Result = TypeVar("Result")
+
+#: Rows are worked on in blocks of this size, whatever the number of workers.
+BLOCK_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every model and solver is handed."""
+
+    seed: int = 1
+    executor: Executor = field(default_factory=Threads)
+    budget: int = 0
+    progress: Progress = field(default_factory=Silent)
+
+    @classmethod
+    def create(
+        cls, seed: int = 1, workers: int | None = None, memory: str | int | None = None, progress: Progress | None = None
+    ) -> Run:
+        """Check what the user said and fill in the rest."""
+        return cls(seed, Threads(workers), check_budget(memory), progress or Silent())
+
+    def generator(self, *purpose: int) -> np.random.Generator:
+        """Give random numbers that belong to the seed and a purpose alone."""
+        return np.random.default_rng([self.seed, *purpose])
+
+    def over_rows(self, task: Callable[[int, int], Result], rows: int, block: int = BLOCK_ROWS) -> list[Result]:
+        """Call ``task(first, last)`` for blocks of rows, in parallel, BLAS on one thread; give the results in order."""
+        blocks = [(first, min(first + block, rows)) for first in range(0, rows, block)]
+        with one_blas_thread():
+            return list(self.executor.map(lambda ends: task(*ends), blocks))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS on one thread, so that its sums do not depend on how many threads there are."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield

@@ -1,0 +1,123 @@
+"""Counts or a corpus -> Vectors, by a recipe."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian._version import __version__
+from firthian.cooccurrence.counting import count
+from firthian.cooccurrence.counts import Counts
+from firthian.errors import FirthianError
+from firthian.memory import PeakMemory
+from firthian.progress import Progress
+from firthian.recipes import Recipe, find_recipe
+from firthian.run import Run
+from firthian.solvers.base import Solution, check_fit
+from firthian.vectors.vectors import Vectors
+
+#: The recipe of ``firth train`` without ``-m``.
+DEFAULT_RECIPE = "ppmi"
+
+#: Options that are flags of their own on the command line, for every recipe that has them.
+COMMON_OPTIONS = ("epochs", "negative")
+
+
+def train(
+    source: Any,
+    recipe: str = DEFAULT_RECIPE,
+    *,
+    vector_size: int | None = None,
+    seed: int = 1,
+    workers: int | None = None,
+    memory: str | int | None = None,
+    counting: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Vectors:
+    """Learn word vectors from counts, from a folder of counts, or from a corpus.
+
+    A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
+    Further arguments are options of the recipe; ``firth models NAME`` lists them.
+
+    >>> import firthian as ft
+    >>> vectors = ft.train(["a b c a b", "c a b"], "ppmi", counting={"min_count": 1})
+    >>> len(vectors)
+    3
+    """
+    chosen = find_recipe(recipe)
+    settings = chosen.settings(options)
+    run = Run.create(seed, workers, memory, progress)
+    begin = time.perf_counter()
+    with PeakMemory() as peak:
+        counts = find_counts(source, chosen, run, counting or {})
+        dimension = check_dimension(chosen, vector_size, len(counts.vocabulary))
+        model = chosen.load("model")(counts, run, **chosen.part("model", settings))
+        solver = chosen.load("solver")(**chosen.part("solver", settings))
+        check_fit(solver, model)
+        run.progress.start(f"training {chosen.name}")
+        solution: Solution = solver.solve(model, dimension, run)
+    vectors = finish(solution, counts, chosen, settings, dimension, seed)
+    vectors.measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
+    return vectors
+
+
+def find_counts(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Counts:
+    """Take counts as they are, open a folder of them, or count a corpus the way the recipe likes."""
+    if isinstance(source, Counts):
+        given: Counts | None = source
+    elif isinstance(source, str | os.PathLike) and (Path(source) / "counts.json").is_file():
+        given = Counts.load(source)
+    else:
+        given = None
+    if given is not None:
+        if counting:
+            raise FirthianError(
+                f"counting options ({', '.join(counting)}) do not apply to ready counts", hint="give the corpus instead"
+            )
+        return given
+    settings = {"seed": run.seed, **recipe.counting, **counting}
+    return count(source, workers=run.executor.workers, memory=run.budget, progress=run.progress, **settings)
+
+
+def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
+    """Say whether the vocabulary is large enough for the dimension."""
+    if recipe.dimension == 0:
+        if wanted is not None:
+            raise FirthianError(f"vectors of the recipe {recipe.name} have one number a context", hint="leave out --dim")
+        return 0
+    dimension = recipe.dimension if wanted is None else wanted
+    if dimension < 1:
+        raise FirthianError(f"the vector size must be at least 1, got {dimension}", hint="100 is usual")
+    if dimension > words:
+        raise FirthianError(
+            f"a vector size of {dimension} is larger than the vocabulary of {words} words",
+            hint=f"give --dim {words} or less, or lower --min-count",
+        )
+    return dimension
+
+
+def finish(
+    solution: Solution, counts: Counts, recipe: Recipe, settings: Mapping[str, Any], dimension: int, seed: int
+) -> Vectors:
+    """Make vectors of a solution and write down where they come from."""
+    record = {
+        "recipe": recipe.name,
+        "paper": recipe.paper,
+        "options": dict(settings),
+        "vector_size": dimension or len(counts.vocabulary),
+        "seed": seed,
+        "objective": [float(value) for value in solution.objective],
+        "status": solution.status,
+        "stats": solution.stats,
+        "counts": {"options": counts.options.as_dict(), **counts.record},
+        "versions": {"firthian": __version__, "numpy": np.__version__},
+    }
+    return Vectors(
+        solution.words, counts.vocabulary, contexts=solution.contexts, extras=solution.extras, record=record
+    )
