@@ -37,7 +37,17 @@ _HOMES = {
     "Vectors": "firthian.vectors.vectors",
 }
 
-__all__ = ["Counts", "FirthianError", "Tokenizer", "Vectors", "Vocabulary", "__version__", "count", "merge", "train"]
+__all__ = [
+    "Counts",
+    "FirthianError",
+    "Tokenizer",
+    "Vectors",
+    "Vocabulary",
+    "__version__",
+    "count",
+    "merge",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,17 @@ from pathlib import Path
 
 from firthian.errors import FirthianError
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
 
 #: What Python, numpy, numba and their compiled code take before any data arrive.
 INTERPRETER_BYTES = 150 * 2**20

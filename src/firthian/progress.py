@@ -35,7 +35,15 @@ class Bar:
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskID,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         self._bar = Progress(
             TextColumn("{task.description:<22}"),
@@ -47,7 +55,7 @@ class Bar:
             TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
         )
-        self._task = None
+        self._task: TaskID | None = None
 
     def __enter__(self) -> Bar:
         self._bar.start()
@@ -70,8 +78,9 @@ class Bar:
     def advance(self, amount: float = 1, note: str = "") -> None:
         """Say that more is done."""
         if self._task is not None:
-            fields = {"note": note} if note else {}
-            self._bar.update(self._task, advance=amount, **fields)
+            self._bar.advance(self._task, amount)
+            if note:
+                self._bar.update(self._task, note=note)
 
 
 @contextmanager

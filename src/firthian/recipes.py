@@ -37,7 +37,7 @@ class Option:
         """Read a value, given as itself or as text, and say what is wrong with it."""
         if value is None or (isinstance(value, str) and value in self.words):
             return value
-        wanted = type(self.default) if self.default is not None and self.default not in self.words else float
+        wanted: type = type(self.default) if self.default is not None and self.default not in self.words else float
         try:
             if wanted is bool:
                 result: Any = _boolean(value)
@@ -52,7 +52,10 @@ class Option:
         except (TypeError, ValueError):
             raise self._wrong(value) from None
         if self.choices and result not in self.choices:
-            raise FirthianError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}", suggest(str(value), self.choices))
+            raise FirthianError(
+                f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}",
+                suggest(str(value), self.choices),
+            )
         if wanted in (int, float) and not self.low <= result <= self.high:
             raise self._wrong(value)
         return result
@@ -71,7 +74,16 @@ class Option:
 def _boolean(value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    known = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+    known = {
+        "true": True,
+        "yes": True,
+        "1": True,
+        "on": True,
+        "false": False,
+        "no": False,
+        "0": False,
+        "off": False,
+    }
     text = str(value).lower()
     if text not in known:
         raise ValueError
@@ -103,7 +115,8 @@ class Recipe:
         for name in given:
             if name not in known:
                 raise FirthianError(
-                    f"the recipe {self.name} has no option {name!r}", suggest(name, known) if known else "it has none"
+                    f"the recipe {self.name} has no option {name!r}",
+                    suggest(name, known) if known else "it has none",
                 )
         return {name: option.check(given.get(name, option.default)) for name, option in known.items()}
 

@@ -30,7 +30,11 @@ class Run:
 
     @classmethod
     def create(
-        cls, seed: int = 1, workers: int | None = None, memory: str | int | None = None, progress: Progress | None = None
+        cls,
+        seed: int = 1,
+        workers: int | None = None,
+        memory: str | int | None = None,
+        progress: Progress | None = None,
     ) -> Run:
         """Check what the user said and fill in the rest."""
         return cls(seed, Threads(workers), check_budget(memory), progress or Silent())

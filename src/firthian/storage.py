@@ -34,7 +34,8 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
             raise FirthianError(f"{path} exists already", hint="choose another name or add --force")
         if path.is_dir() and any(path.iterdir()) and not any((path / name).is_file() for name in MANIFESTS):
             raise FirthianError(
-                f"{path} is a folder that Firthian did not write", hint="--force replaces only Firthian's own folders"
+                f"{path} is a folder that Firthian did not write",
+                hint="--force replaces only Firthian's own folders",
             )
     parent = path.absolute().parent
     if not parent.is_dir():
@@ -96,7 +97,11 @@ def sha256(data: bytes) -> str:
 
 def crc32(array: Array) -> int:
     """Give the checksum of an array's bytes: it need not resist forgery, only notice damage, and at memory's speed."""
-    return zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B")) if array.size else 0
+    return zlib.crc32(_bytes_of(array)) if array.size else 0
+
+
+def _bytes_of(array: Array) -> memoryview:
+    return memoryview(np.ascontiguousarray(array).data).cast("B")
 
 
 class ArrayWriter:
@@ -116,7 +121,7 @@ class ArrayWriter:
         """Write the next piece, converted to the array's type."""
         data = np.ascontiguousarray(piece, dtype=self.dtype)
         if data.size:
-            view = memoryview(data).cast("B")
+            view = _bytes_of(data)
             self._file.write(view)
             self._crc = zlib.crc32(view, self._crc)
             self.size += data.size
@@ -133,7 +138,9 @@ class ArrayWriter:
     def __enter__(self) -> ArrayWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._file.close()
 
 
@@ -179,7 +186,9 @@ def read_manifest(path: Path, kind: str, version: int) -> dict[str, Any]:
     try:
         body = json.loads(path.read_bytes().decode())
     except FileNotFoundError:
-        raise FirthianError(f"{path.parent} holds no {path.name}", hint=f"it is not {kind} that Firthian wrote") from None
+        raise FirthianError(
+            f"{path.parent} holds no {path.name}", hint=f"it is not {kind} that Firthian wrote"
+        ) from None
     except OSError as error:
         raise from_os_error(error) from error
     except (ValueError, RecursionError) as error:

@@ -78,7 +78,8 @@ def find_counts(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, An
     if given is not None:
         if counting:
             raise FirthianError(
-                f"counting options ({', '.join(counting)}) do not apply to ready counts", hint="give the corpus instead"
+                f"counting options ({', '.join(counting)}) do not apply to ready counts",
+                hint="give the corpus instead",
             )
         return given
     settings = {"seed": run.seed, **recipe.counting, **counting}
@@ -89,7 +90,9 @@ def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
     """Say whether the vocabulary is large enough for the dimension."""
     if recipe.dimension == 0:
         if wanted is not None:
-            raise FirthianError(f"vectors of the recipe {recipe.name} have one number a context", hint="leave out --dim")
+            raise FirthianError(
+                f"vectors of the recipe {recipe.name} have one number a context", hint="leave out --dim"
+            )
         return 0
     dimension = recipe.dimension if wanted is None else wanted
     if dimension < 1:
@@ -118,6 +121,4 @@ def finish(
         "counts": {"options": counts.options.as_dict(), **counts.record},
         "versions": {"firthian": __version__, "numpy": np.__version__},
     }
-    return Vectors(
-        solution.words, counts.vocabulary, contexts=solution.contexts, extras=solution.extras, record=record
-    )
+    return Vectors(solution.words, counts.vocabulary, contexts=solution.contexts, extras=solution.extras, record=record)

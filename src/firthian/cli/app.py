@@ -33,7 +33,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _common(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and stop."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+    ),
 ) -> None:
     pass
 
@@ -53,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         code = _complain(error.message, error.hint, "--json" in arguments)
     except BrokenPipeError:
         # The reader of our output went away, as `head` does: not an error, but nothing more can be written.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         code = 0
     except OSError as error:
         known = from_os_error(error)

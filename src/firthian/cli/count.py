@@ -8,7 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Json, Memory, Output, Resume, Seed, Workers, counting_flags, say, show_json
+from firthian.cli.options import (
+    Force,
+    Json,
+    Memory,
+    Output,
+    Resume,
+    Seed,
+    Workers,
+    counting_flags,
+    say,
+    show_json,
+)
 from firthian.progress import on_terminal
 
 
@@ -21,7 +32,9 @@ def count(
     workers: Workers = None,
     seed: Seed = 1,
     dtype: Annotated[str, typer.Option(help="Stored type: float32 or float64.")] = "float32",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate tokens, words, pairs, memory and time.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only estimate tokens, words, pairs, memory and time.")
+    ] = False,
     resume: Resume = False,
     force: Force = False,
     json: Json = False,
@@ -47,7 +60,14 @@ def count(
             progress=progress, **settings,
         )  # fmt: skip
     if json:
-        show_json({"path": str(Path(output)), "words": len(counts.vocabulary), "pairs": counts.pairs, **counts.record})
+        show_json(
+            {
+                "path": str(Path(output)),
+                "words": len(counts.vocabulary),
+                "pairs": counts.pairs,
+                **counts.record,
+            }
+        )
         return
     say(summary(counts))
 
@@ -64,7 +84,9 @@ def summary(counts: Any) -> str:
     if counts.record["phrases"]:
         lines.insert(1, f"{counts.record['phrases']:,} phrases joined")
     if found["undecodable_bytes"]:
-        lines.append(f"{found['undecodable_bytes']:,} bytes were not UTF-8 and were replaced (--strict makes them an error)")
+        lines.append(
+            f"{found['undecodable_bytes']:,} bytes were not UTF-8 and were replaced (--strict makes them an error)"
+        )
     if kept["absent"]:
         lines.append(f"{kept['absent']:,} words of the given list do not occur")
     return "\n".join(lines)

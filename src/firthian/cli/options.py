@@ -15,8 +15,12 @@ Output = Annotated[str | None, typer.Option("-o", "--output", help="The folder t
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing target.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Memory = Annotated[str | None, typer.Option(help="Memory budget, such as 4GB. [default: three quarters of what is free]")]
-Workers = Annotated[int | None, typer.Option(help="Parallel workers; the result does not depend on it. [default: every core]")]
+Memory = Annotated[
+    str | None, typer.Option(help="Memory budget, such as 4GB. [default: three quarters of what is free]")
+]
+Workers = Annotated[
+    int | None, typer.Option(help="Parallel workers; the result does not depend on it. [default: every core]")
+]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 _CORPUS = "Corpus"
@@ -28,34 +32,52 @@ _WORDS = "Vocabulary"
 class CountingFlags:
     """The flags of ``firth count`` that say what is counted; None where the user said nothing."""
 
-    window: Annotated[int | None, typer.Option(help="Words to each side. [default: 5]", rich_help_panel=_WINDOWS)] = None
+    window: Annotated[int | None, typer.Option(help="Words to each side. [default: 5]", rich_help_panel=_WINDOWS)] = (
+        None
+    )
     weighting: Annotated[
-        str | None, typer.Option(help="flat, harmonic or dynamic. [default: dynamic]", rich_help_panel=_WINDOWS)
+        str | None,
+        typer.Option(help="flat, harmonic or dynamic. [default: dynamic]", rich_help_panel=_WINDOWS),
     ] = None
-    context: Annotated[str | None, typer.Option(help="both, left or right. [default: both]", rich_help_panel=_WINDOWS)] = None
+    context: Annotated[
+        str | None, typer.Option(help="both, left or right. [default: both]", rich_help_panel=_WINDOWS)
+    ] = None
     sample: Annotated[
-        float | None, typer.Option(help="Sub-sampling of frequent words, such as 1e-3. [default: off]", rich_help_panel=_WINDOWS)
+        float | None,
+        typer.Option(help="Sub-sampling of frequent words, such as 1e-3. [default: off]", rich_help_panel=_WINDOWS),
     ] = None
-    sample_mode: Annotated[str | None, typer.Option(help="drop or expected. [default: drop]", rich_help_panel=_WINDOWS)] = None
+    sample_mode: Annotated[
+        str | None, typer.Option(help="drop or expected. [default: drop]", rich_help_panel=_WINDOWS)
+    ] = None
     keep_positions: Annotated[
-        bool, typer.Option("--keep-positions", help="Left-out words keep their places in windows.", rich_help_panel=_WINDOWS)
+        bool,
+        typer.Option("--keep-positions", help="Left-out words keep their places in windows.", rich_help_panel=_WINDOWS),
     ] = False
-    min_count: Annotated[int | None, typer.Option(help="Keep words this frequent. [default: 5]", rich_help_panel=_WORDS)] = None
+    min_count: Annotated[
+        int | None, typer.Option(help="Keep words this frequent. [default: 5]", rich_help_panel=_WORDS)
+    ] = None
     max_vocab: Annotated[int | None, typer.Option(help="Keep only so many words.", rich_help_panel=_WORDS)] = None
-    vocabulary: Annotated[str | None, typer.Option(help="File of the words to keep, one a line.", rich_help_panel=_WORDS)] = None
+    vocabulary: Annotated[
+        str | None, typer.Option(help="File of the words to keep, one a line.", rich_help_panel=_WORDS)
+    ] = None
     stop_words: Annotated[
         str | None, typer.Option(help="File of words to leave out, one a line.", rich_help_panel=_WORDS)
     ] = None
     phrases: Annotated[
-        str | None, typer.Option(help="Join collocations scored by npmi or word2vec, as new_york.", rich_help_panel=_WORDS)
+        str | None,
+        typer.Option(help="Join collocations scored by npmi or word2vec, as new_york.", rich_help_panel=_WORDS),
     ] = None
     phrase_threshold: Annotated[
-        float | None, typer.Option(help="Least score of a phrase. [default: npmi 0.5, word2vec 100]", rich_help_panel=_WORDS)
+        float | None,
+        typer.Option(help="Least score of a phrase. [default: npmi 0.5, word2vec 100]", rich_help_panel=_WORDS),
     ] = None
     phrase_passes: Annotated[int, typer.Option(help="2 finds longer phrases.", rich_help_panel=_WORDS)] = 1
     tokenizer: Annotated[
         str | None,
-        typer.Option(help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: unicode]", rich_help_panel=_CORPUS),
+        typer.Option(
+            help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: unicode]",
+            rich_help_panel=_CORPUS,
+        ),
     ] = None
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lower-case.", rich_help_panel=_CORPUS)] = False
     fold_numbers: Annotated[
@@ -66,7 +88,11 @@ class CountingFlags:
         typer.Option(help="auto, lines, files (one document each), wiki, csv, tsv or jsonl.", rich_help_panel=_CORPUS),
     ] = None
     text_column: Annotated[
-        str | None, typer.Option(help="Column with the text: its name, or its number where there is no header.", rich_help_panel=_CORPUS)
+        str | None,
+        typer.Option(
+            help="Column with the text: its name, or its number where there is no header.",
+            rich_help_panel=_CORPUS,
+        ),
     ] = None
     strict: Annotated[
         bool, typer.Option("--strict", help="Bytes that are not UTF-8 are an error.", rich_help_panel=_CORPUS)
@@ -113,11 +139,11 @@ def show_json(value: Any) -> None:
     print(json_module.dumps(value, indent=1, ensure_ascii=False))
 
 
-def read_settings(pairs: list[str]) -> dict[str, str]:
+def read_settings(pairs: list[str]) -> dict[str, Any]:
     """Read ``name=value`` settings."""
     from firthian.errors import FirthianError
 
-    settings: dict[str, str] = {}
+    settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:

@@ -8,7 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Json, Memory, Output, Seed, Workers, counting_flags, read_settings, say, show_json
+from firthian.cli.options import (
+    Force,
+    Json,
+    Memory,
+    Output,
+    Seed,
+    Workers,
+    counting_flags,
+    read_settings,
+    say,
+    show_json,
+)
 from firthian.progress import on_terminal
 
 
@@ -18,7 +29,9 @@ def train(
     source: Annotated[list[str], typer.Argument(help="A folder of counts, or corpus files and folders, or -.")],
     model: Annotated[str | None, typer.Option("-m", "--model", help="The recipe; see firth models.")] = None,
     output: Output = None,
-    vector_size: Annotated[int | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors.")] = None,
+    vector_size: Annotated[
+        int | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors.")
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Sweeps or passes, where the recipe has them.")] = None,
     negative: Annotated[float | None, typer.Option(help="Negative samples k, where the recipe has them.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="An option of the recipe: name=value.")] = None,

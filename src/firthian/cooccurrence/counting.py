@@ -97,7 +97,7 @@ def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, fo
         if job.phrases is not None:
             spool, found_phrases = _join_phrases(spool, job.phrases, how)
         how.progress.start("building vocabulary")
-        result = build_vocabulary(lambda: spool, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        result = build_vocabulary(spool.__iter__, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
         _check_sums(result, job.options)
         staging = partial / "counts"
         shutil.rmtree(staging, ignore_errors=True)
@@ -115,13 +115,19 @@ def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, fo
 
 
 def _open_partial(partial: Path, job: CountJob, how: HowToRun, resume: bool, force: bool) -> None:
-    settings = {"job": job.describe(), "segment_bytes": how.segment_bytes, "version": __version__, "strict": job.strict}
+    settings = {
+        "job": job.describe(),
+        "segment_bytes": how.segment_bytes,
+        "version": __version__,
+        "strict": job.strict,
+    }
     text = json.dumps(settings, sort_keys=True, indent=1).encode()
     note = partial / "job.json"
     if partial.exists() and resume and note.exists():
         if note.read_bytes() != text:
             raise FirthianError(
-                f"{partial} was begun with other settings", hint="give the same ones, or start anew with --force"
+                f"{partial} was begun with other settings",
+                hint="give the same ones, or start anew with --force",
             )
         return
     if partial.exists() and not (resume or force):
@@ -141,7 +147,7 @@ def _join_phrases(spool: Spool, options: PhraseOptions, how: HowToRun) -> tuple[
     for number in range(options.passes):
         how.progress.start(f"finding phrases {number + 1}")
         limits = VocabularyLimits(min_count=options.min_count)
-        result = build_vocabulary(lambda: spool, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        result = build_vocabulary(spool.__iter__, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
         folder = spool.folder / f"phrases-{number}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()

@@ -144,7 +144,9 @@ class Counts:
         """Open counts memory-mapped; ``verify=False`` trusts the files and skips their checksums."""
         folder = Path(path)
         if not folder.is_dir():
-            raise FirthianError(f"{folder} is not a folder of counts", hint="make one with: firth count CORPUS -o COUNTS")
+            raise FirthianError(
+                f"{folder} is not a folder of counts", hint="make one with: firth count CORPUS -o COUNTS"
+            )
         manifest = read_manifest(folder / MANIFEST, KIND, VERSION)
         arrays = {name: read_array(folder / f"{name}.npy", entry, verify) for name, entry in manifest["arrays"].items()}
         vocabulary = Vocabulary.load(folder, manifest["words"], arrays["word_counts"])
@@ -197,13 +199,25 @@ def write_counts(
     exact: list[Array] = [np.empty(0, dtype=np.int64)]
     row = at = 0
     value_type = "<f4" if options.dtype == "float32" else "<f8"
-    with ArrayWriter(folder / "indices.npy", "<i4") as indices, ArrayWriter(folder / "values.npy", value_type) as values:
+    with (
+        ArrayWriter(folder / "indices.npy", "<i4") as indices,
+        ArrayWriter(folder / "values.npy", value_type) as values,
+    ):
         for block in blocks:
             last = row + block.sizes.size
             stored = np.empty(block.sums.size, dtype=value_type)
             inexact = np.empty(block.sums.size, dtype=np.int64)
             used = kernel.finish_rows(
-                row, block.sizes, block.columns, block.sums, float(unit), keep, stored, row_sums[row:last], column_totals, inexact
+                row,
+                block.sizes,
+                block.columns,
+                block.sums,
+                float(unit),
+                keep,
+                stored,
+                row_sums[row:last],
+                column_totals,
+                inexact,
             )
             indices.append(block.columns)
             values.append(stored)

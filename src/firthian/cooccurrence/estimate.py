@@ -109,7 +109,9 @@ def estimate(corpus: Any, **settings: Any) -> Estimate:
         ratio = tokens / small.record["corpus"]["tokens"]
         text = max(head.read, _text_bytes(source, size or 0))
         growth = text / head.read
-        words = round(len(counts.vocabulary) * growth ** _exponent(len(small.vocabulary), len(counts.vocabulary), ratio))
+        words = round(
+            len(counts.vocabulary) * growth ** _exponent(len(small.vocabulary), len(counts.vocabulary), ratio)
+        )
         pairs = round(counts.pairs * growth ** _exponent(small.pairs, counts.pairs, ratio))
         if settings.get("max_vocab"):
             words = min(words, settings["max_vocab"])

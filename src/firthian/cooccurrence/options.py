@@ -49,7 +49,9 @@ class CountOptions:
             ("dtype", self.dtype, ("float32", "float64")),
         ):
             if value not in known:
-                raise FirthianError(f"{name} must be one of {', '.join(known)}, got {value!r}", hint=suggest(value, known))
+                raise FirthianError(
+                    f"{name} must be one of {', '.join(known)}, got {value!r}", hint=suggest(value, known)
+                )
         if not (0 <= self.sample < 1 and math.isfinite(self.sample)):
             raise FirthianError(f"sample must be from 0 to below 1, got {self.sample}", hint="1e-3 is usual, 0 is off")
         if not 0 <= self.seed < 2**63:
@@ -78,7 +80,10 @@ class CountOptions:
     def sides(self, weights: Array) -> tuple[Array, Array]:
         """Give the weights before and after the word; a side that does not count is empty."""
         nothing = weights[:0]
-        return (weights if self.context != "right" else nothing, weights if self.context != "left" else nothing)
+        return (
+            weights if self.context != "right" else nothing,
+            weights if self.context != "left" else nothing,
+        )
 
     def keep_probabilities(self, counts: Array) -> Array:
         """Give the probability min(1, sqrt(t/f) + t/f) of each word; ones when sub-sampling is off."""

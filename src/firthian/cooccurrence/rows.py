@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -49,7 +50,7 @@ def cut_rows(most_pairs: Array) -> list[tuple[int, int]]:
     ends = np.concatenate([[0], np.cumsum(most_pairs)])
     steps = np.arange(BLOCK_PAIRS, ends[-1], BLOCK_PAIRS)
     cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, steps, side="right") - 1, [most_pairs.size]]))
-    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 def count_blocks(
@@ -71,7 +72,18 @@ def count_blocks(
         columns = np.empty(room, dtype=np.int32)
         sums = np.empty(room, dtype=np.int64)
         used = kernel.count_rows(
-            stream, pointers, positions, first, last, before, after, scratch.accumulator, scratch.marks, sizes, columns, sums
+            stream,
+            pointers,
+            positions,
+            first,
+            last,
+            before,
+            after,
+            scratch.accumulator,
+            scratch.marks,
+            sizes,
+            columns,
+            sums,
         )
         return RowBlock(sizes, columns[:used], sums[:used])
 
@@ -153,7 +165,10 @@ def write_run(folder: Path, blocks: Iterator[RowBlock]) -> None:
     staging = folder.with_name(folder.name + ".new")
     staging.mkdir(exist_ok=True)
     sizes = [np.zeros(1, dtype=np.int64)]
-    with ArrayWriter(staging / "columns.npy", "<i4") as columns, ArrayWriter(staging / "sums.npy", "<i8") as sums:
+    with (
+        ArrayWriter(staging / "columns.npy", "<i4") as columns,
+        ArrayWriter(staging / "sums.npy", "<i8") as sums,
+    ):
         for block in blocks:
             sizes.append(block.sizes)
             columns.append(block.columns)

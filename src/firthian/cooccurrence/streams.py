@@ -31,7 +31,12 @@ class Group:
 
 
 def groups(
-    spool: Spool, vocabulary: Vocabulary, options: CountOptions, executor: Executor, group_tokens: int, skip: int = 0
+    spool: Spool,
+    vocabulary: Vocabulary,
+    options: CountOptions,
+    executor: Executor,
+    group_tokens: int,
+    skip: int = 0,
 ) -> Iterator[Group | None]:
     """Cut the corpus into groups of about ``group_tokens`` tokens; the first ``skip`` groups, already done, come as None."""
     pieces = _selected(spool, vocabulary, options, executor)

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from firthian.errors import FirthianError, from_os_error, require
 
@@ -58,7 +58,9 @@ def plain_suffix(path: str) -> str:
     return Path(name.stem).suffix.lower() if name.suffix.lower() in _COMPRESSED_SUFFIXES else name.suffix.lower()
 
 
-def _decompressed(file: BinaryIO, head: bytes) -> BinaryIO:
+def _decompressed(file: io.BufferedReader[Any]) -> BinaryIO:
+    """Look at the first bytes; they say how a file is compressed, whatever its name."""
+    head = file.peek(8)[:8]
     if head.startswith(b"\x1f\x8b"):
         return cast(BinaryIO, gzip.GzipFile(fileobj=file))
     if head.startswith(b"BZh"):
@@ -78,14 +80,15 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
     try:
         if path == STDIN:
             raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer), CHUNK_BYTES)
-            yield _decompressed(cast(BinaryIO, raw), raw.peek(8)[:8])
+            yield _decompressed(raw)
             raw.detach()
         else:
             with open(path, "rb", buffering=CHUNK_BYTES) as file:
-                yield _decompressed(file, file.peek(8)[:8])
+                yield _decompressed(cast("io.BufferedReader[Any]", file))
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise FirthianError(
-            f"{path} is truncated or damaged ({error or type(error).__name__})", hint="fetch or compress it again"
+            f"{path} is truncated or damaged ({error or type(error).__name__})",
+            hint="fetch or compress it again",
         ) from error
     except OSError as error:
         if error.errno is None:
@@ -94,7 +97,9 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
         raise from_os_error(error) from error
     except Exception as error:
         if type(error).__module__.startswith("zstandard") or type(error).__name__ == "ZstdError":
-            raise FirthianError(f"{path} is truncated or damaged ({error})", hint="fetch or compress it again") from error
+            raise FirthianError(
+                f"{path} is truncated or damaged ({error})", hint="fetch or compress it again"
+            ) from error
         raise
 
 
@@ -107,7 +112,8 @@ def chunks(path: str) -> Iterator[bytes]:
                 first = False
                 if b"\0" in data[:8192]:
                     raise FirthianError(
-                        f"{path} is not text (it holds NUL bytes)", hint="convert it to UTF-8 text first, e.g. with iconv"
+                        f"{path} is not text (it holds NUL bytes)",
+                        hint="convert it to UTF-8 text first, e.g. with iconv",
                     )
                 data = data.removeprefix(b"\xef\xbb\xbf")
             yield data
@@ -116,7 +122,7 @@ def chunks(path: str) -> Iterator[bytes]:
 def expansion(path: str) -> float:
     """Tell how many bytes of text a byte of a file holds, judged from its beginning; 1 for plain files."""
     with open(path, "rb") as file:
-        stream = _decompressed(file, file.peek(8)[:8])
+        stream = _decompressed(file)
         if stream is file:
             return 1.0
         try:

@@ -37,11 +37,17 @@ class PhraseOptions:
 
     def __post_init__(self) -> None:
         if self.score not in SCORES:
-            raise FirthianError(f"phrases are scored by {' or '.join(SCORES)}, not {self.score!r}", suggest(self.score, SCORES))
+            raise FirthianError(
+                f"phrases are scored by {' or '.join(SCORES)}, not {self.score!r}",
+                suggest(self.score, SCORES),
+            )
         if self.threshold is None:
             object.__setattr__(self, "threshold", _DEFAULT_THRESHOLDS[self.score])
         if not 1 <= self.passes <= 5:
-            raise FirthianError(f"phrase passes must be from 1 to 5, got {self.passes}", hint="1 finds pairs, 2 up to four words")
+            raise FirthianError(
+                f"phrase passes must be from 1 to 5, got {self.passes}",
+                hint="1 finds pairs, 2 up to four words",
+            )
         if self.min_count < 1:
             raise FirthianError(f"phrase min_count must be at least 1, got {self.min_count}", hint="5 is usual")
 
@@ -80,7 +86,13 @@ class Phrases:
         pointers = np.searchsorted(self.left, np.arange(len(self.vocabulary) + 1)).astype(np.int64)
         old_types = segment.hashes.size
         ids, document_starts, used = join_phrases(
-            segment.ids, segment.document_starts, self._table.look_up(segment), self.left, pointers, self.right, old_types
+            segment.ids,
+            segment.document_starts,
+            self._table.look_up(segment),
+            self.left,
+            pointers,
+            self.right,
+            old_types,
         )
         present = np.flatnonzero(used)
         # Only phrases that occur here become types of the segment.

@@ -235,7 +235,8 @@ def _json_lines(path: str, field: str) -> Iterator[Piece]:
         if not isinstance(record, dict) or not isinstance(record.get(field), str):
             have = ", ".join(map(repr, list(record)[:8])) if isinstance(record, dict) else "none"
             raise FirthianError(
-                f"{path}, line {number}: no text field {field!r}", hint=f"name one with --text-column; fields here: {have}"
+                f"{path}, line {number}: no text field {field!r}",
+                hint=f"name one with --text-column; fields here: {have}",
             )
         yield Piece(_one_line(record[field]), path, number)
 

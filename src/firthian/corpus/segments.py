@@ -128,7 +128,18 @@ def tokenize_text(text: bytes, tokenizer: Tokenizer, tokenized: bool = False) ->
     progress = np.zeros(4, dtype=np.int64)
     while True:
         status = kernel.scan(
-            data, prepared.classes, prepared.fold, prepared.number, ids, document_starts, slots, hashes, starts, pool, counts, progress
+            data,
+            prepared.classes,
+            prepared.fold,
+            prepared.number,
+            ids,
+            document_starts,
+            slots,
+            hashes,
+            starts,
+            pool,
+            counts,
+            progress,
         )
         n_types = int(progress[kernel.N_TYPES])
         if status == kernel.DONE:

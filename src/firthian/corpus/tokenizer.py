@@ -198,12 +198,15 @@ def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
     module, colon, function = name.partition(":")
     if not colon:
         raise FirthianError(
-            f"there is no tokenizer {name!r}", hint=suggest(name, NAMES) + "; a function of yours is module:function"
+            f"there is no tokenizer {name!r}",
+            hint=suggest(name, NAMES) + "; a function of yours is module:function",
         )
     try:
         found = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
-        raise FirthianError(f"the tokenizer {name} cannot be loaded ({error})", hint="is its module on PYTHONPATH?") from None
+        raise FirthianError(
+            f"the tokenizer {name} cannot be loaded ({error})", hint="is its module on PYTHONPATH?"
+        ) from None
     if not callable(found):
         raise FirthianError(f"the tokenizer {name} is not a function", hint="give module:function")
     return found  # type: ignore[no-any-return]

@@ -55,7 +55,9 @@ class TypeTable:
         table = cls(1 << max(4, len(spelled).bit_length()))
         table.size = len(spelled)
         table.pool = np.frombuffer(b"".join(spelled), dtype=np.uint8)
-        table.starts = np.concatenate([[0], np.cumsum([len(word) for word in spelled], dtype=np.int64)]).astype(np.int64)
+        table.starts = np.concatenate([[0], np.cumsum([len(word) for word in spelled], dtype=np.int64)]).astype(
+            np.int64
+        )
         table.hashes = np.empty(table.size, dtype=np.uint64)
         kernel.hash_words(table.starts, table.pool, table.hashes)
         kernel.fill_slots(table.hashes, table.size, table.slots)
@@ -76,7 +78,9 @@ class TypeTable:
             if self.size >= self.room:
                 self._grow()
             else:
-                self.pool = np.concatenate([self.pool, np.empty(max(self.pool.size, segment.pool.size), dtype=np.uint8)])
+                self.pool = np.concatenate(
+                    [self.pool, np.empty(max(self.pool.size, segment.pool.size), dtype=np.uint8)]
+                )
 
     def _grow(self) -> None:
         from firthian.kernels import tokens as kernel
@@ -94,13 +98,20 @@ class TypeTable:
 
         found = np.empty(segment.hashes.size, dtype=np.int32)
         kernel.look_up(
-            segment.hashes, segment.starts, segment.pool, self.slots, self.hashes, self.starts, self.pool, found
+            segment.hashes,
+            segment.starts,
+            segment.pool,
+            self.slots,
+            self.hashes,
+            self.starts,
+            self.pool,
+            found,
         )
         return found
 
     def spelled(self, which: Array) -> list[str]:
         """Spell out some types."""
-        data = memoryview(self.pool)
+        data = self.pool.data
         return [bytes(data[self.starts[n] : self.starts[n + 1]]).decode("utf-8", "replace") for n in which]
 
 

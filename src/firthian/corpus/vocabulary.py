@@ -85,7 +85,8 @@ class Vocabulary:
         near = [known for known in self.words[:50_000] if abs(len(known) - len(word)) <= 2][:20_000]
         close = suggest(word, near) if near else ""
         return UnknownWordError(
-            f"{word!r} is not in the vocabulary", hint=close if close.startswith("did") else "check its spelling and case"
+            f"{word!r} is not in the vocabulary",
+            hint=close if close.startswith("did") else "check its spelling and case",
         )
 
     def save(self, folder: Path) -> dict[str, Any]:

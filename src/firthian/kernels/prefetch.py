@@ -12,7 +12,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
     """Fetch ``array[place]`` into the cache; a hint that changes no value. ``place`` must not be negative."""
     if not (isinstance(array, types.Array) and isinstance(place, types.Integer)):
@@ -25,7 +25,9 @@ def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
         void_pointer = ir.IntType(8).as_pointer()
         word = ir.IntType(32)
         function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [void_pointer, word, word, word]), "llvm.prefetch.p0"
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [void_pointer, word, word, word]),
+            "llvm.prefetch.p0",
         )
         read, keep_close, data = 0, 3, 1
         builder.call(function, [builder.bitcast(pointer, void_pointer), word(read), word(keep_close), word(data)])

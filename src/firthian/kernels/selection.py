@@ -74,7 +74,13 @@ def select(
 
 @njit(cache=True, nogil=True)
 def join_phrases(
-    ids: Array, document_starts: Array, lookup: Array, left: Array, pointers: Array, right: Array, first_phrase: int
+    ids: Array,
+    document_starts: Array,
+    lookup: Array,
+    left: Array,
+    pointers: Array,
+    right: Array,
+    first_phrase: int,
 ) -> tuple[Array, Array, Array]:
     """Replace adjacent words that form a phrase by the phrase's id, greedily from the left.
 

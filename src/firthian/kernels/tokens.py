@@ -34,7 +34,15 @@ def _slot_of(hash_: np.uint64, mask: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def _find(
-    hash_: np.uint64, text: Array, first: int, last: int, fold: Array, slots: Array, hashes: Array, starts: Array, pool: Array
+    hash_: np.uint64,
+    text: Array,
+    first: int,
+    last: int,
+    fold: Array,
+    slots: Array,
+    hashes: Array,
+    starts: Array,
+    pool: Array,
 ) -> tuple[int, int]:
     """Give (type id or -1, its slot) of the word ``fold[text[first:last]]``."""
     mask = np.uint64(slots.size - 1)
@@ -107,7 +115,10 @@ def scan(
                     step = 3
                 else:
                     code = (
-                        ((byte & 0x07) << 18) | ((text[at + 1] & 0x3F) << 12) | ((text[at + 2] & 0x3F) << 6) | (text[at + 3] & 0x3F)
+                        ((byte & 0x07) << 18)
+                        | ((text[at + 1] & 0x3F) << 12)
+                        | ((text[at + 2] & 0x3F) << 6)
+                        | (text[at + 3] & 0x3F)
                     )
                     step = 4
                 class_ = np.int64(classes[code]) if code < classes.size else 0
@@ -198,7 +209,14 @@ def hash_words(starts: Array, pool: Array, hashes: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def look_up(
-    hashes: Array, starts: Array, pool: Array, slots: Array, table_hashes: Array, table_starts: Array, table_pool: Array, found: Array
+    hashes: Array,
+    starts: Array,
+    pool: Array,
+    slots: Array,
+    table_hashes: Array,
+    table_starts: Array,
+    table_pool: Array,
+    found: Array,
 ) -> None:
     """Write for each word its id in the table, or -1."""
     identity = np.arange(256).astype(np.uint8)

@@ -24,9 +24,8 @@ class PMI:
         self.ns_exponent = ns_exponent
         self.shift = shift
 
-    @property
     def matrix(self) -> Any:
-        """The positive values, as a SciPy CSR array."""
+        """Give the positive values, as a SciPy CSR array."""
         import scipy.sparse
 
         counts = self.counts
@@ -39,10 +38,16 @@ class PMI:
             low, high = int(counts.indptr[first]), int(counts.indptr[last])
             rows, columns = counts.rows_of(first, last), counts.indices[low:high]
             # PMI = log X - log x_i - log P(j), shifted by log k
-            pmi = np.log(counts.values[low:high], dtype=np.float64) - row_log[rows] - context_log[columns] - np.log(self.shift)
+            pmi = (
+                np.log(counts.values[low:high], dtype=np.float64)
+                - row_log[rows]
+                - context_log[columns]
+                - np.log(self.shift)
+            )
             values[low:high] = np.maximum(pmi, 0)
 
         self.run.over_rows(fill, len(counts.vocabulary))
-        matrix = scipy.sparse.csr_array((values, np.asarray(counts.indices), np.asarray(counts.indptr)), shape=counts.shape)
+        # Copies, because dropping the zeros changes the arrays, and those of the counts are not ours to change.
+        matrix = scipy.sparse.csr_array((values, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
         matrix.eliminate_zeros()
         return matrix

@@ -35,7 +35,9 @@ class SparseOperator:
            [2.]], dtype=float32)
     """
 
-    def __init__(self, indptr: Array, indices: Array, values: Array, shape: tuple[int, int], symmetric: bool = False) -> None:
+    def __init__(
+        self, indptr: Array, indices: Array, values: Array, shape: tuple[int, int], symmetric: bool = False
+    ) -> None:
         self.indptr = indptr
         self.indices = indices
         self.values = values.astype(np.float32, copy=False)
@@ -56,7 +58,8 @@ class SparseOperator:
         dense = np.ascontiguousarray(dense, dtype=np.float32)
         out = np.empty((self.shape[0], dense.shape[1]), dtype=np.float32)
         run.over_rows(
-            lambda first, last: times_dense(self.indptr, self.indices, self.values, dense, first, last, out), self.shape[0]
+            lambda first, last: times_dense(self.indptr, self.indices, self.values, dense, first, last, out),
+            self.shape[0],
         )
         return out
 

@@ -15,4 +15,4 @@ class Rows:
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Give the matrix as it is; it has as many dimensions as contexts."""
-        return Solution(model.matrix)
+        return Solution(model.matrix())

@@ -29,7 +29,9 @@ class Vectors:
         record: dict[str, Any] | None = None,
     ) -> None:
         if matrix.ndim != 2 or matrix.shape[0] != len(vocabulary):
-            raise FirthianError(f"a matrix of shape {matrix.shape} for {len(vocabulary)} words", hint="give one row a word")
+            raise FirthianError(
+                f"a matrix of shape {matrix.shape} for {len(vocabulary)} words", hint="give one row a word"
+            )
         self.matrix = matrix
         self.vocabulary = vocabulary
         self.contexts = contexts

@@ -1,0 +1,45 @@
+# Each target sets up what it needs; nothing has to be installed by hand but Python (>= 3.11) and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+
+.PHONY: demo test test-slow lint bench docs clean
+
+$(STAMPS)/base: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet -e .
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/base
+	$(BIN)/pip install --quiet -e '.[dev]'
+	@touch $@
+
+$(STAMPS)/bench: $(STAMPS)/dev
+	$(BIN)/pip install --quiet -e '.[bench]'
+	@touch $@
+
+demo: $(STAMPS)/base  ## count the demo corpus and show what comes out
+	$(BIN)/firth demo
+
+test: $(STAMPS)/dev lint  ## the whole test suite
+	$(BIN)/pytest -n 2 -m 'not slow'
+
+test-slow: $(STAMPS)/dev  ## the long tests too
+	$(BIN)/pytest -n 2
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMPS)/bench  ## speed and memory beside other tools
+	$(BIN)/python -m benchmarks
+
+docs: $(STAMPS)/dev  ## the documentation, in site/
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
