@@ -33,7 +33,15 @@ def _solve_positive(matrix: Array, right: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def fold_in(
-    indptr: Array, indices: Array, weights: Array, targets: Array, core: Array, ridge: Array, first: int, last: int, out: Array
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    targets: Array,
+    core: Array,
+    ridge: Array,
+    first: int,
+    last: int,
+    out: Array,
 ) -> None:
     """Write for each word v = (Uᵀ diag(f) U + mu I)⁻¹ Uᵀ diag(f) g; zeros for a word without pairs.
 

@@ -95,7 +95,9 @@ class WeightedPMI:
         self.indptr, self.indices = pattern.indptr, pattern.indices
         self.weights = (_on(weight, pattern) / 2).astype(np.float32)
         total = _on(product, pattern) / 2
-        self.targets = np.divide(total, self.weights, out=np.zeros_like(total), where=self.weights > 0).astype(np.float32)
+        self.targets = np.divide(total, self.weights, out=np.zeros_like(total), where=self.weights > 0).astype(
+            np.float32
+        )
 
     def loss(self, fitted: Array) -> float:
         """Half of the weighted squared error on the seen pairs, eq. 14; ``fitted`` is U·Uᵀ on the pattern."""
@@ -128,4 +130,4 @@ def _on(matrix: Any, pattern: Any) -> Array:
 def _root_at(values: Array, pairs: int, power: float) -> float:
     """Give X^power of the pair with so many at or above it: at least one pair has weight 1."""
     rank = min(max(pairs, 1), values.size)
-    return float(np.partition(values, values.size - rank)[values.size - rank]) ** power
+    return float(np.partition(values, values.size - rank)[values.size - rank] ** power)

@@ -77,10 +77,9 @@ def _part(
     target = scale.targets(value, expected)
     target = np.where(target == 0, 1e-12, target)
     shape = (words.size, int(core_ids.max(initial=0)) + 1)
-    return tuple(  # type: ignore[return-value]
-        scipy.sparse.csr_array(scipy.sparse.coo_array((data, (row, column)), shape=shape))
-        for data in (weight, weight * target)
-    )
+    sums = scipy.sparse.coo_array((weight, (row, column)), shape=shape).tocsr()
+    products = scipy.sparse.coo_array((weight * target, (row, column)), shape=shape).tocsr()
+    return sums, products
 
 
 def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:

@@ -29,7 +29,7 @@ class LowRankPlusSparse:
 
     symmetric = True
 
-    def __init__(self, factor: Array | None, sparse: SparseOperator) -> None:
+    def __init__(self, factor: Array, sparse: SparseOperator) -> None:
         self.factor = factor
         self.sparse = sparse
         self.shape = sparse.shape
@@ -37,7 +37,7 @@ class LowRankPlusSparse:
     def times(self, dense: Array, run: Run) -> Array:
         """Give the product with some columns."""
         out = self.sparse.times(dense, run)
-        if self.factor is not None:
+        if self.factor.shape[1]:
             out += times_small(self.factor, inner(self.factor, dense, run), run)
         return out
 
@@ -64,8 +64,9 @@ class BlockDescent:
         rounds = MOST_ITERATIONS if automatic else int(self.iterations)
         run.progress.start("factorising", None if automatic else rounds)
         objective: list[float] = []
-        vectors, values = np.empty((0, 0), dtype=np.float32), np.empty(0)
-        factor: Array | None = None
+        vectors: Array | None = None
+        factor = np.empty((model.words, 0), dtype=np.float32)
+        kept = np.empty(0)
         # X_0 = G/2 on seen pairs, so W∘G + (1 - W)∘X_0; 0 on the others, where the paper has a constant.
         change = model.targets * (0.5 + 0.5 * model.weights)
         status = "stopped"
@@ -73,27 +74,24 @@ class BlockDescent:
             operator = LowRankPlusSparse(
                 factor, SparseOperator(model.indptr, model.indices, change, (model.words, model.words), symmetric=True)
             )
-            start = vectors if factor is not None else None
-            values, vectors = top_eigen(operator, dimension, run, "largest", start)
+            values, vectors = top_eigen(operator, dimension, run, "largest", vectors)
             values = values - self.ridge
             positive = values > 0
-            if not positive.any():
+            kept = values[positive]
+            if kept.size == 0:
                 raise FirthianError(
                     "the matrix has no positive eigenvalue to make vectors of",
                     hint="use a larger corpus" if self.ridge == 0 else "lower the ridge",
                 )
-            factor = np.ascontiguousarray(vectors[:, positive] * np.sqrt(values[positive]).astype(np.float32))
+            factor = np.ascontiguousarray(vectors[:, positive] * np.sqrt(kept).astype(np.float32))
             fitted = pattern_products(model, factor, run)
-            objective.append(model.loss(fitted) + self.ridge * float(values[positive].sum()))
+            objective.append(model.loss(fitted) + self.ridge * float(kept.sum()))
             run.progress.advance(1, f"loss {objective[-1]:.6g}")
             if automatic and len(objective) > 1 and objective[-2] - objective[-1] <= SMALL_FALL * objective[-2]:
                 status = "converged"
                 break
             change = model.weights * (model.targets - fitted)
-        kept = values[positive]
-        stats = {"iterations": len(objective), "positive_dimensions": int(positive.sum())}
-        if kept.size < dimension:
-            stats["missing_dimensions"] = dimension - int(kept.size)
+        stats = {"iterations": len(objective), "positive_dimensions": int(kept.size)}
         scaled = factor * (kept ** (self.eigenvalue_power - 0.5)).astype(np.float32)
         return Solution(
             scaled, None, objective, status, {**stats, **model.stats()}, {"eigenvalues": kept.astype(np.float64)}

@@ -6,13 +6,15 @@ A word depends on the c words before it: log P(w | context) = log P(w) + v_w · 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from firthian.cooccurrence.counts import Counts
+from firthian.corpus.readers import Corpus
+from firthian.corpus.tokenizer import Tokenizer
 from firthian.errors import FirthianError
 from firthian.models.psd import Scale
 from firthian.vectors.vectors import Vectors
@@ -58,7 +60,8 @@ class TextModel:
         stats = vectors.record.get("stats", {})
         if "cut_root" not in stats or "eigenvalues" not in vectors.extras:
             raise FirthianError(
-                f"vectors of the recipe {vectors.record.get('recipe')} give text no likelihood", hint="train with -m psd"
+                f"vectors of the recipe {vectors.record.get('recipe')} give text no likelihood",
+                hint="train with -m psd",
             )
         if residuals not in ("none", "seen"):
             raise FirthianError(f"residuals must be none or seen, got {residuals!r}", hint="none is usual")
@@ -74,8 +77,13 @@ class TextModel:
         counted = np.maximum(vectors.vocabulary.counts.astype(np.float64), 0.5)
         self.log_unigram = np.log(counted / counted.sum())
         self.scale = Scale(stats["kappa"], stats["cut_root"], stats["weight_power"])
-        if self.counts is not None and self.counts.vocabulary.words != vectors.vocabulary.words[: len(self.counts.vocabulary)]:
-            raise FirthianError("the counts have another vocabulary than the vectors", hint="give those they were trained on")
+        if (
+            self.counts is not None
+            and self.counts.vocabulary.words != vectors.vocabulary.words[: len(self.counts.vocabulary)]
+        ):
+            raise FirthianError(
+                "the counts have another vocabulary than the vectors", hint="give those they were trained on"
+            )
 
     def log_prob(self, tokens: Sequence[str]) -> DocumentScore:
         """Score a document, given as its tokens."""
@@ -98,7 +106,7 @@ class TextModel:
 
     def _term(self, word: int, context: Array) -> float:
         """Eq. 8 for one word."""
-        term = self.log_unigram[word] + float(self.factor[word] @ self.factor[context].sum(axis=0))
+        term = float(self.log_unigram[word]) + float(self.factor[word] @ self.factor[context].sum(axis=0))
         return term + sum(self.residual(int(other), int(word)) for other in context)
 
     def _raw(self, context: Array) -> Array:
@@ -145,3 +153,13 @@ class TextModel:
         rows, found = matrix.indices[low:high], matrix.data[low:high].astype(np.float64)
         expected = later_totals[rows] * (earlier_totals[earlier] / self.counts.total)
         return rows, self.scale.targets(found, expected) - self.factor[rows] @ self.factor[earlier]
+
+
+def read_documents(corpus: Corpus, tokenizer: Tokenizer) -> Iterator[list[str]]:
+    """Give the tokens of each document of a corpus, cut as the vectors' own corpus was."""
+    waiting = b""
+    for piece in corpus.pieces():
+        *whole, waiting = (waiting + piece.text).split(b"\n")
+        for line in whole:
+            if line.strip():
+                yield tokenizer.tokens(line.decode("utf-8", "replace"))
