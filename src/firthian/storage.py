@@ -32,7 +32,7 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
     if path.exists() or path.is_symlink():
         if not force:
             raise FirthianError(f"{path} exists already", hint="choose another name or add --force")
-        if path.is_dir() and any(path.iterdir()) and not any((path / name).is_file() for name in MANIFESTS):
+        if path.is_dir() and any(path.iterdir()) and not any(_is_manifest(path / name) for name in MANIFESTS):
             raise FirthianError(
                 f"{path} is a folder that Firthian did not write",
                 hint="--force replaces only Firthian's own folders",
@@ -45,10 +45,27 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
     return path
 
 
+def check_folder(target: str | os.PathLike[str], force: bool = False) -> Path:
+    """Say early whether a folder may be written at ``target``; it never takes the place of a file."""
+    path = check_target(target, force)
+    if path.exists() and not path.is_dir():
+        raise FirthianError(f"{path} is a file, not a folder", hint="choose another name")
+    return path
+
+
+def _is_manifest(path: Path) -> bool:
+    """Tell whether we wrote this: other programs, too, call their files model.json."""
+    try:
+        body = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(body, dict) and {"kind", "version", "checksum"} <= body.keys()
+
+
 @contextmanager
 def new_folder(target: str | os.PathLike[str], force: bool = False) -> Iterator[Path]:
     """Give an empty folder to fill; it takes the name ``target`` at the end, or vanishes after an error."""
-    path = check_target(target, force)
+    path = check_folder(target, force)
     staging = path.absolute().with_name(f".{path.name}.new-{os.getpid()}")
     try:
         shutil.rmtree(staging, ignore_errors=True)
@@ -66,7 +83,7 @@ def replace(staging: Path, target: Path, force: bool) -> None:
     if not (target.exists() or target.is_symlink()):
         staging.rename(target)
         return
-    check_target(target, force)
+    check_folder(target, force)
     old = target.absolute().with_name(f".{target.name}.old-{os.getpid()}")
     target.rename(old)
     try:

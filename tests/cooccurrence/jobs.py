@@ -70,7 +70,4 @@ def as_dict(counts: Counts) -> dict[tuple[str, str], float]:
     """Every pair and its value."""
     words = counts.vocabulary.words
     rows = counts.rows_of(0, len(words))
-    return {
-        (words[i], words[j]): float(value)
-        for i, j, value in zip(rows, counts.indices, counts.values, strict=True)
-    }
+    return {(words[i], words[j]): float(value) for i, j, value in zip(rows, counts.indices, counts.values, strict=True)}

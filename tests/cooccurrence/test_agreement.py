@@ -209,7 +209,10 @@ def test_sub_sampling_keeps_the_share_it_promises() -> None:
     for word, n in words.items():
         p = slow.keep_probability(n, total, 0.05)
         kept = sum(
-            slow.random_number(1, d, k) <= p for d, line in enumerate(documents) for k, token in enumerate(line) if token == word
+            slow.random_number(1, d, k) <= p
+            for d, line in enumerate(documents)
+            for k, token in enumerate(line)
+            if token == word
         )
         assert abs(kept - n * p) <= 5 * np.sqrt(n * p * (1 - p)) + 1e-9, word
     assert counts.total < off.total

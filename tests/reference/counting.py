@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 Documents = Sequence[Sequence[str]]
 
@@ -105,7 +106,7 @@ def join_phrases(
     """Join adjacent words that are a phrase, greedily from the left."""
     n = Counter(token for document in documents for token in document)
     tokens = sum(n.values())
-    together = Counter(pair for document in documents for pair in zip(document, document[1:], strict=False))
+    together = Counter(pair for document in documents for pair in pairwise(document))
 
     def is_phrase(a: str, b: str) -> bool:
         if min(n[a], n[b], together[a, b]) < min_count:

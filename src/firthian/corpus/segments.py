@@ -79,25 +79,34 @@ def cut_segments(
     """Cut the stream of a corpus after documents, or inside a very long one at white space; ``digest`` sees all bytes."""
     waiting = bytearray()
     origins: list[tuple[int, str, int]] = []
-    number = next_line = 0
+    number = 0
+    source, next_line = "", 0
     for piece in corpus.pieces():
         if digest is not None:
             digest.update(piece.text)
-        if not origins or (piece.source, piece.line) != (origins[-1][1], next_line):
+        if (piece.source, piece.line) != (source, next_line):
             origins.append((len(waiting), piece.source, piece.line))
-        next_line = piece.line + piece.lines
+        # Where a piece covers other lines than it has newlines, the next one must say where it is.
+        follows = piece.text.count(b"\n") == piece.lines
+        source, next_line = piece.source, piece.line + piece.lines if follows else -1
         waiting += piece.text
         while len(waiting) >= segment_bytes:
             cut = _cut_at(waiting, segment_bytes)
             text = bytes(waiting[:cut])
-            yield SegmentText(number, text, origins)
+            yield SegmentText(number, text, [origin for origin in origins if origin[0] < cut])
             number += 1
-            _, source, line = origins[-1]
-            line += text.count(b"\n", origins[-1][0])
             del waiting[:cut]
-            origins = [(0, source, line)]
+            origins = _origins_after(origins, text)
     if waiting:
         yield SegmentText(number, bytes(waiting), origins)
+
+
+def _origins_after(origins: list[tuple[int, str, int]], text: bytes) -> list[tuple[int, str, int]]:
+    """Say where the rest comes from, after ``text`` was cut off."""
+    cut = len(text)
+    offset, source, line = [origin for origin in origins if origin[0] <= cut][-1]
+    rest = (0, source, line + text.count(b"\n", offset))
+    return [rest, *((offset - cut, source, line) for offset, source, line in origins if offset > cut)]
 
 
 def _cut_at(text: bytearray, limit: int) -> int:
