@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import firthian as ft
 from firthian import Tokenizer
-from firthian.corpus.segments import SegmentText, cut_segments, tokenize_segment, tokenize_text
 from firthian.corpus.readers import Documents
+from firthian.corpus.segments import SegmentText, cut_segments, tokenize_segment, tokenize_text
 
 
 def slow_tokens(text: str, keep_case: bool = False) -> list[str]:
@@ -104,7 +104,10 @@ def test_icu_knows_words_without_spaces() -> None:
 
 def test_a_function_of_the_user() -> None:
     assert Tokenizer("tests.corpus.my_tokenizer:letters").tokens("Ab 1c") == ["a", "b", "c"]
-    assert Tokenizer("tests.corpus.my_tokenizer:pairs", keep_case=True).tokens("New York is big") == ["New York", "is big"]
+    assert Tokenizer("tests.corpus.my_tokenizer:pairs", keep_case=True).tokens("New York is big") == [
+        "New York",
+        "is big",
+    ]
     counts = ft.count(["new york is big"], tokenizer="tests.corpus.my_tokenizer:pairs", min_count=1)
     assert counts["new york", "is big"] == 1.0
 
@@ -162,5 +165,5 @@ def test_undecodable_bytes_are_replaced_and_counted() -> None:
 
 def test_strict_names_the_place() -> None:
     text = SegmentText(0, b"good\nbad \xff\n", [(0, "x.txt", 41)])
-    with pytest.raises(ft.FirthianError, match="x.txt, line 42: a byte is not UTF-8"):
+    with pytest.raises(ft.FirthianError, match=r"x.txt, line 42: a byte is not UTF-8"):
         tokenize_segment(text, Tokenizer(), False, True)

@@ -78,7 +78,3 @@ def _complain(message: str, hint: str, as_json: bool, code: int = 2) -> int:
         text = f"{message}: {hint}" if hint else message
         print(f"firth: {' '.join(text.split())}", file=sys.stderr)
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -24,6 +24,8 @@ TOKEN_SEPARATOR = "\x1f"
 FORMATS = ("auto", "lines", "files", "wiki", "csv", "tsv", "jsonl")
 
 _LARGEST_FIELD = 64 << 20
+#: Surrogates that JSON can spell, but that do not stand for an undecodable byte.
+_HALF_CHARACTERS = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _DOC_OPEN = re.compile(rb"\s*<doc\b[^>]*>\s*$")
 
 
@@ -178,7 +180,7 @@ def _wiki(path: str) -> Iterator[Piece]:
 
 
 def _one_line(text: str) -> bytes:
-    return text.replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n"
+    return _HALF_CHARACTERS.sub("\ufffd", text).replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n"
 
 
 def _text_lines(path: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ class SegmentText:
 
     def place(self, offset: int) -> str:
         """Name the file and line of a byte."""
-        start, source, line = max((origin for origin in self.origins if origin[0] <= offset), default=(0, "?", 1))
+        start, source, line = [origin for origin in self.origins if origin[0] <= offset][-1]
         newlines = self.text.count(b"\n", start, offset)
         return f"{source}, line {line + newlines}"
 
