@@ -24,6 +24,9 @@ app = typer.Typer(
 #: Every verb's module, in the order of the flow; each registers itself on ``app``.
 VERBS = ("count", "merge", "train", "models", "info")
 
+#: The exit code of what Ctrl-C ended: 128 and the number of the signal.
+_INTERRUPTED = 130
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -50,6 +53,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         result: Any = app(arguments, standalone_mode=False)
         code = result if isinstance(result, int) else 0
+        if code == _INTERRUPTED:
+            # Some releases of typer turn an interrupt into this code, others raise it.
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except FirthianError as error:
         code = _complain(error.message, error.hint, "--json" in arguments)
@@ -61,7 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
         known = from_os_error(error)
         code = _complain(known.message, known.hint, "--json" in arguments)
     except (KeyboardInterrupt, typer.Abort):
-        code = _complain("interrupted", "the work so far is kept: add --resume to go on", False, code=130)
+        hint = "the work so far is kept: add --resume to go on" if _can_resume(arguments) else ""
+        code = _complain("interrupted", hint, False, _INTERRUPTED)
     except Exception as error:
         if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
             raise
@@ -69,6 +76,13 @@ def main(arguments: list[str] | None = None) -> int:
         path = context.command_path if context is not None else "firth"
         code = _complain(error.format_message().rstrip("."), f"see {path} --help", "--json" in arguments)
     return code
+
+
+def _can_resume(arguments: list[str]) -> bool:
+    """Tell whether the verb that was interrupted has work to go on with."""
+    commands = getattr(typer.main.get_command(app), "commands", {})
+    verb = commands.get(arguments[0]) if arguments else None
+    return verb is not None and any("--resume" in parameter.opts for parameter in verb.params)
 
 
 def _complain(message: str, hint: str, as_json: bool, code: int = 2) -> int:
