@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; give its exit code: 0 when it worked, 2 for what the user can mend, 130 when interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        result: Any = app(arguments, standalone_mode=False)
+        result: Any = app(arguments, prog_name="firth", standalone_mode=False)
         code = result if isinstance(result, int) else 0
         if code == _INTERRUPTED:
             # Some releases of typer turn an interrupt into this code, others raise it.
@@ -59,8 +59,11 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
     except FirthianError as error:
         code = _complain(error.message, error.hint, "--json" in arguments)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
         # The reader of our output went away, as `head` does: not an error, but nothing more can be written.
+        # Typer may have noticed first; it then ends the process.
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         sys.stdout = None
         code = 0
     except OSError as error:

@@ -195,7 +195,7 @@ _ARRAYS = ("ids", "document_starts", "hashes", "starts", "pool", "counts")
 
 def write_segment(path: Path, segment: Segment, fingerprint: str) -> None:
     """Write a segment so that it is there whole or not at all; ``fingerprint`` says which text it is of."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     staging = path.with_name(path.name + ".new")
     metadata = {
@@ -204,7 +204,8 @@ def write_segment(path: Path, segment: Segment, fingerprint: str) -> None:
         "undecodable": str(segment.undecodable),
         "checksum": str(_checksum(segment)),
     }
-    save_file({name: getattr(segment, name) for name in _ARRAYS}, staging, metadata)
+    # Written by us, not by the library, whose errors do not say that a disk is full.
+    staging.write_bytes(save({name: getattr(segment, name) for name in _ARRAYS}, metadata))
     staging.replace(path)
 
 
