@@ -57,7 +57,7 @@ def firth_process() -> Callable[..., Outcome]:
     """Run a command as a process of its own."""
 
     def run(*arguments: object, timeout: float = 120, **options: object) -> Outcome:
-        command = [sys.executable, "-m", "firthian.cli.app", *map(str, arguments)]
+        command = [sys.executable, "-m", "firthian", *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, **options)  # type: ignore[call-overload]
         return Outcome(done.returncode, done.stdout, done.stderr)
 

@@ -103,7 +103,10 @@ class CountingFlags:
         from firthian.corpus.phrases import PhraseOptions
         from firthian.errors import FirthianError
 
-        said = {name: value for name, value in dataclasses.asdict(self).items() if value not in (None, False)}
+        # Not "in (None, False)": 0 equals False, and a zero is something the user said.
+        said = {
+            name: value for name, value in dataclasses.asdict(self).items() if value is not None and value is not False
+        }
         passes, threshold = said.pop("phrase_passes"), said.pop("phrase_threshold", None)
         if "phrases" in said:
             said["phrases"] = PhraseOptions(said["phrases"], threshold, passes=passes)

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +40,7 @@ from firthian.errors import FirthianError, from_os_error
 from firthian.memory import INTERPRETER_BYTES, check_budget
 from firthian.parallel import Executor, Threads
 from firthian.progress import Progress, Silent
-from firthian.storage import check_target, replace, write_file
+from firthian.storage import check_folder, replace, write_file
 
 #: At most so many runs are open at once; more are merged in rounds.
 OPEN_RUNS = 32
@@ -318,7 +319,7 @@ def count(
             shutil.rmtree(target.parent, ignore_errors=True)
             raise
         return Counts.load_temporary(target)
-    target = check_target(output, force)
+    target = check_folder(output, force)
     run_job(job, target, how, resume, force)
     return Counts.load(target, verify=False)
 
@@ -328,14 +329,14 @@ def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozens
     if source is None:
         return None
     if not isinstance(source, str | os.PathLike):
-        return frozenset(source)
+        return frozenset(unicodedata.normalize("NFC", word) for word in source)
     try:
-        text = Path(source).read_text(encoding="utf-8")
+        text = unicodedata.normalize("NFC", Path(source).read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         raise FirthianError(f"{source} is not UTF-8 text", hint="give one word a line") from None
     except OSError as error:
         raise from_os_error(error) from error
-    words = frozenset(line.partition("\t")[0].strip() for line in text.splitlines()) - {""}
+    words = frozenset(line.partition("\t")[0].strip() for line in text.split("\n")) - {""}
     if not words:
         raise FirthianError(f"{source} holds no words", hint="give one word a line")
     return words

@@ -35,7 +35,7 @@ class SegmentText:
 
     def place(self, offset: int) -> str:
         """Name the file and line of a byte."""
-        start, source, line = max((origin for origin in self.origins if origin[0] <= offset), default=(0, "?", 1))
+        start, source, line = [origin for origin in self.origins if origin[0] <= offset][-1]
         newlines = self.text.count(b"\n", start, offset)
         return f"{source}, line {line + newlines}"
 
@@ -79,25 +79,34 @@ def cut_segments(
     """Cut the stream of a corpus after documents, or inside a very long one at white space; ``digest`` sees all bytes."""
     waiting = bytearray()
     origins: list[tuple[int, str, int]] = []
-    number = next_line = 0
+    number = 0
+    source, next_line = "", 0
     for piece in corpus.pieces():
         if digest is not None:
             digest.update(piece.text)
-        if not origins or (piece.source, piece.line) != (origins[-1][1], next_line):
+        if (piece.source, piece.line) != (source, next_line):
             origins.append((len(waiting), piece.source, piece.line))
-        next_line = piece.line + piece.lines
+        # Where a piece covers other lines than it has newlines, the next one must say where it is.
+        follows = piece.text.count(b"\n") == piece.lines
+        source, next_line = piece.source, piece.line + piece.lines if follows else -1
         waiting += piece.text
         while len(waiting) >= segment_bytes:
             cut = _cut_at(waiting, segment_bytes)
             text = bytes(waiting[:cut])
-            yield SegmentText(number, text, origins)
+            yield SegmentText(number, text, [origin for origin in origins if origin[0] < cut])
             number += 1
-            _, source, line = origins[-1]
-            line += text.count(b"\n", origins[-1][0])
             del waiting[:cut]
-            origins = [(0, source, line)]
+            origins = _origins_after(origins, text)
     if waiting:
         yield SegmentText(number, bytes(waiting), origins)
+
+
+def _origins_after(origins: list[tuple[int, str, int]], text: bytes) -> list[tuple[int, str, int]]:
+    """Say where the rest comes from, after ``text`` was cut off."""
+    cut = len(text)
+    offset, source, line = [origin for origin in origins if origin[0] <= cut][-1]
+    rest = (0, source, line + text.count(b"\n", offset))
+    return [rest, *((offset - cut, source, line) for offset, source, line in origins if offset > cut)]
 
 
 def _cut_at(text: bytearray, limit: int) -> int:
@@ -186,7 +195,7 @@ _ARRAYS = ("ids", "document_starts", "hashes", "starts", "pool", "counts")
 
 def write_segment(path: Path, segment: Segment, fingerprint: str) -> None:
     """Write a segment so that it is there whole or not at all; ``fingerprint`` says which text it is of."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     staging = path.with_name(path.name + ".new")
     metadata = {
@@ -195,7 +204,8 @@ def write_segment(path: Path, segment: Segment, fingerprint: str) -> None:
         "undecodable": str(segment.undecodable),
         "checksum": str(_checksum(segment)),
     }
-    save_file({name: getattr(segment, name) for name in _ARRAYS}, staging, metadata)
+    # Written by us, not by the library, whose errors do not say that a disk is full.
+    staging.write_bytes(save({name: getattr(segment, name) for name in _ARRAYS}, metadata))
     staging.replace(path)
 
 
