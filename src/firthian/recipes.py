@@ -136,6 +136,19 @@ _SHIFT = Option("shift", 1.0, "k of the shift log k; 1 is no shift", low=1e-9)
 _SMOOTHING = Option("ns_exponent", 0.75, "power of the context distribution", low=0, high=2)
 _POWER = Option("eigenvalue_power", 0.5, "vectors are Q·lambda^power", "solver", low=0, high=2)
 
+_PSD_OPTIONS = (
+    Option("kappa", 0.02, "Jelinek-Mercer smoothing of the bigrams", low=0, high=0.99),
+    Option("cut", 0.01, "share of all pairs whose weight is cut off at 1 (the paper: 0.0002)", low=0, high=1),
+    Option("weight_power", 0.5, "power of the count in the weight", low=0, high=2),
+)
+_DESCENT_OPTIONS = (
+    Option(
+        "iterations", 4, "block descent iterations, or auto: until the loss settles", "solver", low=1, words=("auto",)
+    ),
+    Option("ridge", 0.0, "Tikhonov mu of the core: taken from every eigenvalue", "solver", low=0),
+    _POWER,
+)
+
 RECIPES: tuple[Recipe, ...] = (
     Recipe(
         "ppmi",
@@ -146,6 +159,34 @@ RECIPES: tuple[Recipe, ...] = (
         (_SMOOTHING, _SHIFT),
         counting={"sample": 1e-3},
         dimension=0,
+    ),
+    Recipe(
+        "psd",
+        "weighted low-rank positive semidefinite approximation of PMI",
+        "Li, Zhu and Miao 2015 (PSDVec)",
+        f"{_MODELS}.psd:WeightedPMI",
+        f"{_SOLVERS}.block_descent:BlockDescent",
+        (*_PSD_OPTIONS, *_DESCENT_OPTIONS),
+        counting={"sample": 1e-3},
+    ),
+    Recipe(
+        "psd-blockwise",
+        "psd for the most frequent words, every other word by ridge regression on them",
+        "Li, Zhu and Miao 2015 (PSDVec)",
+        f"{_MODELS}.psd:WeightedPMI",
+        f"{_SOLVERS}.blockwise:Blockwise",
+        (
+            *_PSD_OPTIONS,
+            Option("core", 25_000, "how many of the most frequent words are fitted together", low=1),
+            *_DESCENT_OPTIONS,
+            Option(
+                "band_ridges",
+                "2,4,8",
+                "mu of each band of further words, the rarest last; 0 is unregularised",
+                "solver",
+            ),
+        ),
+        counting={"sample": 1e-3},
     ),
 )
 

@@ -14,9 +14,9 @@ def read_lines(text: str, columns: int) -> tuple[list[str], np.ndarray]:
     words, rows = [], []
     for line in text.split("\n"):
         if line.strip():
-            *word, last = line.rstrip().rsplit(" ", columns)[0], line.rstrip().rsplit(" ", columns)[1:]
-            words.append(word[0])
-            rows.append([read_number(field) for field in last])
+            word, *fields = line.rstrip().rsplit(" ", columns)
+            words.append(word)
+            rows.append([read_number(field) for field in fields])
     return words, np.array(rows, dtype=np.float32).reshape(-1, columns)
 
 

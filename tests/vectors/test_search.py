@@ -1,28 +1,14 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse
 
 from firthian import FirthianError, Vectors, Vocabulary
 from firthian.errors import UnknownWordError
+from firthian.parallel import Threads
 from firthian.vectors import search
-
-
-def _twin(name: str):
-    path = Path(__file__).parents[1] / "reference" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"reference_{name}", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-twin = _twin("neighbours")
+from tests.reference import neighbours as twin
 
 
 def make(words: int, dimensions: int, seed: int = 0, sparse: bool = False) -> Vectors:
@@ -77,14 +63,8 @@ def test_analogies(vectors: Vectors) -> None:
 def test_the_answer_does_not_depend_on_threads(vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
     words = vectors.vocabulary.words[:50]
     many = vectors.most_similar_many(words)
-    monkeypatch.setattr(search, "Threads", lambda _=None: search_threads(1))
+    monkeypatch.setattr(search, "Threads", lambda _=None: Threads(1))
     assert vectors.most_similar_many(words) == many
-
-
-def search_threads(workers: int):
-    from firthian.parallel import Threads
-
-    return Threads(workers)
 
 
 def test_ties_go_to_the_earlier_word_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,9 +81,8 @@ def test_mixed_questions_and_restriction(vectors: Vectors) -> None:
     assert [row[0][0] for row in vectors.nearest_to(vectors[["w4", "w9"]], topn=1)] == ["w4", "w9"]
     assert vectors.most_similar(given, topn=1)[0][0] == "w4"
     both = vectors.most_similar(["w1", "w2"], negative="w3", topn=3)
-    assert both == vectors.most_similar(["w1", vectors["w2"]], ["w3"], topn=4)[:3] or "w2" in dict(
-        vectors.most_similar(["w1", vectors["w2"]], ["w3"], topn=4)
-    )
+    given_as_vector = vectors.most_similar(["w1", vectors["w2"]], ["w3"], topn=4)
+    assert [word for word, _ in both] == [word for word, _ in given_as_vector if word != "w2"][:3]
     assert all(int(word[1:]) < 70 for word, _ in vectors.most_similar("w400", topn=50, restrict_vocab=70))
 
 
@@ -150,7 +129,11 @@ def test_agrees_with_gensim() -> None:
 
     same(vectors.most_similar("w7"), keyed.most_similar("w7"))
     same(vectors.most_similar(["w1", "w2"], ["w3", "w4"]), keyed.most_similar(["w1", "w2"], ["w3", "w4"]))
-    same(vectors.analogy("w1", "w2", "w3", method="3cosmul"), keyed.most_similar_cosmul(["w2", "w3"], ["w1"]))
+    with pytest.deprecated_call():
+        theirs = keyed.most_similar_cosmul(["w2", "w3"], ["w1"])
+    # Scores differ: gensim takes 1e-6 for the ε that Levy and Goldberg set to 0.001.
+    ours = vectors.analogy("w1", "w2", "w3", method="3cosmul")
+    assert [word for word, _ in ours] == [word for word, _ in theirs]
     assert vectors.doesnt_match(["w1", "w2", "w3", "w9"]) == keyed.doesnt_match(["w1", "w2", "w3", "w9"])
     assert vectors.similarity("w1", "w2") == pytest.approx(keyed.similarity("w1", "w2"), abs=1e-6)
 

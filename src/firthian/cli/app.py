@@ -22,7 +22,9 @@ app = typer.Typer(
 )
 
 #: Every verb's module, in the order of the flow; each registers itself on ``app``.
-VERBS = ("count", "merge", "train", "models", "neighbors", "analogy", "similarity", "convert", "info")
+VERBS = (
+    "count", "merge", "train", "add", "score", "models", "neighbors", "analogy", "similarity", "convert", "info",
+)  # fmt: skip
 
 
 def _version(wanted: bool) -> None:

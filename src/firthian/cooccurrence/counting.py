@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,22 @@ import numpy as np
 from firthian._version import __version__
 from firthian.cooccurrence.counts import Counts, temporary_target, write_counts
 from firthian.cooccurrence.options import CountOptions
-from firthian.cooccurrence.rows import BLOCK_PAIRS, DiskRun, count_blocks, merge_blocks, write_run
+from firthian.cooccurrence.rows import (
+    BLOCK_PAIRS,
+    DiskRun,
+    RowBlock,
+    count_blocks,
+    finished_runs,
+    merge_blocks,
+    write_run,
+)
 from firthian.cooccurrence.streams import BYTES_PER_TOKEN, groups
 from firthian.corpus.phrases import PhraseOptions, find_phrases
 from firthian.corpus.readers import Corpus, open_corpus
 from firthian.corpus.segments import SEGMENT_BYTES
 from firthian.corpus.spool import Spool, tokenize_corpus
 from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.types import VocabularyLimits, VocabularyResult, build_vocabulary
+from firthian.corpus.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
 from firthian.errors import FirthianError, from_os_error
 from firthian.memory import INTERPRETER_BYTES, check_budget
 from firthian.parallel import Executor, Threads
@@ -147,7 +155,10 @@ def _join_phrases(spool: Spool, options: PhraseOptions, how: HowToRun) -> tuple[
     for number in range(options.passes):
         how.progress.start(f"finding phrases {number + 1}")
         limits = VocabularyLimits(min_count=options.min_count)
-        result = build_vocabulary(spool.__iter__, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        try:
+            result = build_vocabulary(spool.__iter__, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        except NoWordsLeftError:
+            break
         folder = spool.folder / f"phrases-{number}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -173,42 +184,44 @@ def _count_spool(
     words = len(vocabulary)
     weights, _ = options.integer_weights()
     before, after = options.sides(weights)
-    group_tokens = how.group_tokens(words)
-    done = sum(1 for _ in folder.glob("run-*/pointers.npy"))
+    # The budget may be another one than that of the attempt whose runs we find: only segments say what is done.
+    runs = finished_runs(folder, spool.sha256)
+    done = runs[-1].segments[1] if runs else 0
     how.progress.start("counting windows", spool.tokens)
-    parts = groups(spool, vocabulary, options, how.executor, group_tokens, skip=done)
-    ends = spool.tokens <= group_tokens and not done
-    for number, group in enumerate(parts):
-        if group is None:
-            continue
+    how.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
+    for group in groups(spool, vocabulary, options, how.executor, how.group_tokens(words), skip=done):
         blocks = count_blocks(group.stream, group.core, words, before, after, how.executor)
-        if ends:
+        if group.segments == (0, spool.segments):
             write_counts(staging, blocks, vocabulary, options, record)
             return
-        write_run(folder / f"run-{number:05d}", blocks)
-        how.progress.advance(group.core[1] - group.core[0])
+        runs.append(write_run(folder, group.segments, spool.sha256, blocks))
+        how.progress.advance(sum(size.tokens for size in spool.sizes[slice(*group.segments)]))
         del blocks, group
     how.progress.start("merging")
-    runs = _merge_rounds(sorted(folder.glob("run-?????")), words, how)
-    sizes = sum(np.diff(run.pointers) for run in runs)
-    write_counts(staging, merge_blocks(list(runs), sizes, words, how.executor), vocabulary, options, record)
+    runs = _merge_rounds(runs, folder, spool.sha256, words, how)
+    write_counts(staging, _merged(runs, words, how), vocabulary, options, record)
 
 
-def _merge_rounds(folders: list[Path], words: int, how: HowToRun) -> list[DiskRun]:
-    """Merge runs until few enough are left to be open together."""
-    number = 0
-    while len(folders) > OPEN_RUNS:
-        batch, folders = folders[:OPEN_RUNS], folders[OPEN_RUNS:]
-        runs = [DiskRun(folder) for folder in batch]
-        sizes = sum(np.diff(run.pointers) for run in runs)
-        merged = batch[0].with_name(f"merged-{number:05d}")
-        write_run(merged, merge_blocks(list(runs), sizes, words, how.executor))
-        number += 1
-        folders.append(merged)
-        del runs
-        for folder in batch:
-            shutil.rmtree(folder)
-    return [DiskRun(folder) for folder in folders]
+def _merge_rounds(runs: list[DiskRun], folder: Path, corpus: str, words: int, how: HowToRun) -> list[DiskRun]:
+    """Merge neighbouring runs until few enough are left to be open together."""
+    while len(runs) > OPEN_RUNS:
+        fewer: list[DiskRun] = []
+        for first in range(0, len(runs), OPEN_RUNS):
+            batch = runs[first : first + OPEN_RUNS]
+            if len(batch) == 1:
+                fewer += batch
+                continue
+            segments = (batch[0].segments[0], batch[-1].segments[1])
+            fewer.append(write_run(folder, segments, corpus, _merged(batch, words, how)))
+            for run in batch:
+                shutil.rmtree(run.folder)
+        runs = fewer
+    return runs
+
+
+def _merged(runs: list[DiskRun], words: int, how: HowToRun) -> Iterator[RowBlock]:
+    sizes = np.sum([np.diff(run.pointers) for run in runs], axis=0)
+    return merge_blocks(list(runs), sizes, words, how.executor)
 
 
 def _check_sums(result: VocabularyResult, options: CountOptions) -> None:

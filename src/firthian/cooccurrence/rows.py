@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,13 +12,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from firthian.errors import FirthianError
 from firthian.parallel import Executor
-from firthian.storage import ArrayWriter, read_array
+from firthian.storage import ArrayWriter, read_array, read_manifest, write_array, write_manifest
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 #: A block of rows may hold at most so many pairs (one row may hold more).
 BLOCK_PAIRS = 2_000_000
+
+RUN_KIND, RUN_VERSION, RUN_MANIFEST = "run", 1, "run.json"
 
 
 @dataclass(frozen=True)
@@ -143,16 +147,17 @@ def merge_blocks(runs: list[Runs], row_sizes: Array, words: int, executor: Execu
 
 
 class DiskRun:
-    """Integer sums of a part of the corpus, in files that are mapped when read."""
+    """Integer sums of some segments of the corpus, in files that are mapped when read."""
 
-    def __init__(self, folder: Path) -> None:
-        self.pointers = np.load(folder / "pointers.npy")
-        entries = {"columns": "<i4", "sums": "<i8"}
-        arrays = {
-            name: read_array(folder / f"{name}.npy", {"dtype": dtype, "shape": [int(self.pointers[-1])]}, verify=False)
-            for name, dtype in entries.items()
-        }
-        self.columns, self.sums = arrays["columns"], arrays["sums"]
+    def __init__(self, folder: Path, corpus: str) -> None:
+        """Open a run; it must be undamaged, and of the corpus with this checksum."""
+        manifest = read_manifest(folder / RUN_MANIFEST, RUN_KIND, RUN_VERSION)
+        if manifest["corpus"] != corpus:
+            raise FirthianError(f"{folder} is of another corpus", hint="start anew with --force")
+        self.folder = folder
+        arrays = {name: read_array(folder / f"{name}.npy", entry) for name, entry in manifest["arrays"].items()}
+        self.pointers, self.columns, self.sums = arrays["pointers"], arrays["columns"], arrays["sums"]
+        self.segments: tuple[int, int] = (manifest["segments"][0], manifest["segments"][1])
 
     def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
         """Give some rows."""
@@ -160,10 +165,18 @@ class DiskRun:
         return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
 
 
-def write_run(folder: Path, blocks: Iterator[RowBlock]) -> None:
-    """Write a run; the folder appears whole or not at all."""
-    staging = folder.with_name(folder.name + ".new")
-    staging.mkdir(exist_ok=True)
+def run_path(folder: Path, segments: tuple[int, int]) -> Path:
+    """Name the place of the run of some segments."""
+    return folder / f"run-{segments[0]:07d}-{segments[1]:07d}"
+
+
+def write_run(folder: Path, segments: tuple[int, int], corpus: str, blocks: Iterator[RowBlock]) -> DiskRun:
+    """Write a run; its folder appears whole or not at all."""
+    target = run_path(folder, segments)
+    staging = target.with_name(f"new-{target.name}")
+    for leftover in (staging, target):
+        shutil.rmtree(leftover, ignore_errors=True)
+    staging.mkdir()
     sizes = [np.zeros(1, dtype=np.int64)]
     with (
         ArrayWriter(staging / "columns.npy", "<i4") as columns,
@@ -173,7 +186,36 @@ def write_run(folder: Path, blocks: Iterator[RowBlock]) -> None:
             sizes.append(block.sizes)
             columns.append(block.columns)
             sums.append(block.sums)
-        columns.close()
-        sums.close()
-    np.save(staging / "pointers.npy", np.cumsum(np.concatenate(sizes)))
-    staging.rename(folder)
+        arrays = {"columns": columns.close(), "sums": sums.close()}
+    arrays["pointers"] = write_array(staging / "pointers.npy", np.cumsum(np.concatenate(sizes)))
+    record = {"corpus": corpus, "segments": list(segments), "arrays": arrays}
+    write_manifest(staging / RUN_MANIFEST, RUN_KIND, RUN_VERSION, record)
+    staging.rename(target)
+    return DiskRun(target, corpus)
+
+
+def finished_runs(folder: Path, corpus: str) -> list[DiskRun]:
+    """Give the runs of an earlier attempt that hold the beginning of the corpus, each segment once; remove all others.
+
+    A run that was merged may still lie beside the runs it was made of; the longest one from a segment on is taken.
+    """
+    found: dict[int, DiskRun] = {}
+    useless: list[Path] = []
+    for path in sorted(folder.glob("run-*")):
+        try:
+            run = DiskRun(path, corpus)
+        except FirthianError:
+            useless.append(path)
+            continue
+        shorter = found.get(run.segments[0])
+        if shorter is not None:
+            useless.append(shorter.folder)
+        found[run.segments[0]] = run
+    runs: list[DiskRun] = []
+    end = 0
+    while end in found:
+        runs.append(found.pop(end))
+        end = runs[-1].segments[1]
+    for path in [*useless, *(run.folder for run in found.values())]:
+        shutil.rmtree(path, ignore_errors=True)
+    return runs

@@ -6,6 +6,7 @@ A segment has ids of its own for its own types. How the text is cut into segment
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,29 +193,47 @@ def write_segment(path: Path, segment: Segment, fingerprint: str) -> None:
         "fingerprint": fingerprint,
         "ends_inside": str(int(segment.ends_inside)),
         "undecodable": str(segment.undecodable),
+        "checksum": str(_checksum(segment)),
     }
     save_file({name: getattr(segment, name) for name in _ARRAYS}, staging, metadata)
     staging.replace(path)
 
 
-def read_segment(path: Path) -> Segment:
-    """Read what ``write_segment`` wrote."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="np") as file:
-        metadata = file.metadata()
-        arrays = {name: file.get_tensor(name) for name in _ARRAYS}
-    return Segment(**arrays, ends_inside=metadata["ends_inside"] == "1", undecodable=int(metadata["undecodable"]))
+def _checksum(segment: Segment) -> int:
+    checksum = 0
+    for name in _ARRAYS:
+        array = getattr(segment, name)
+        checksum = zlib.crc32(array.data.cast("B") if array.size else b"", checksum)
+    return checksum
 
 
-def segment_fingerprint(path: Path) -> str | None:
-    """Tell which text a stored segment is of; None where there is none or it is incomplete."""
+def read_segment(path: Path, fingerprint: str | None = None) -> Segment:
+    """Read what ``write_segment`` wrote; it must be undamaged, and of the text with this fingerprint where one is given."""
     from safetensors import SafetensorError, safe_open
 
-    if not path.exists():
-        return None
     try:
         with safe_open(path, framework="np") as file:
-            return str((file.metadata() or {}).get("fingerprint"))
-    except (SafetensorError, OSError):
+            metadata = file.metadata()
+            arrays = {name: file.get_tensor(name) for name in _ARRAYS}
+        segment = Segment(
+            **arrays, ends_inside=metadata["ends_inside"] == "1", undecodable=int(metadata["undecodable"])
+        )
+        good = metadata["checksum"] == str(_checksum(segment)) and fingerprint in (None, metadata["fingerprint"])
+    except (SafetensorError, ValueError, KeyError, TypeError):
+        good = False
+    if not good:
+        raise FirthianError(f"{path} is damaged", hint="start anew with --force")
+    return segment
+
+
+def find_segment(path: Path, fingerprint: str) -> Segment | None:
+    """Read a segment of an earlier attempt; None where there is none of this text, or it is damaged."""
+    try:
+        return read_segment(path, fingerprint) if path.exists() else None
+    except FirthianError:
         return None
+
+
+def fingerprint_of(text: bytes) -> str:
+    """Tell one text from another."""
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
