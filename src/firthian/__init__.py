@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from firthian.corpus.vocabulary import Vocabulary
     from firthian.errors import FirthianError
     from firthian.training import train
+    from firthian.vectors.loading import load
     from firthian.vectors.vectors import Vectors
 
 #: Public names and where they live; a name is imported when it is first used, so that ``import firthian`` stays quick.
@@ -32,6 +33,7 @@ _HOMES = {
     "Tokenizer": "firthian.corpus.tokenizer",
     "Vocabulary": "firthian.corpus.vocabulary",
     "count": "firthian.cooccurrence.counting",
+    "load": "firthian.vectors.loading",
     "merge": "firthian.cooccurrence.merging",
     "train": "firthian.training",
     "Vectors": "firthian.vectors.vectors",
@@ -45,6 +47,7 @@ __all__ = [
     "Vocabulary",
     "__version__",
     "count",
+    "load",
     "merge",
     "train",
 ]

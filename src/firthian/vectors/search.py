@@ -6,15 +6,14 @@ holds one block of scores a thread, whatever the vocabulary, and the answer does
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from firthian.errors import FirthianError
 from firthian.parallel import Threads
+from firthian.run import one_blas_thread
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -191,17 +190,3 @@ def row_norms(matrix: Any, words: Sequence[str]) -> Array:
             hint="leave these words out, or make the vectors again",
         )
     return norms
-
-
-@functools.cache
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS on one thread; the libraries are looked up once, as a single query takes only milliseconds."""
-    with _blas().limit(limits=1, user_api="blas"):
-        yield

@@ -13,7 +13,8 @@ import numpy as np
 
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, suggest
-from firthian.vectors.search import BLOCK_ROWS, one_blas_thread
+from firthian.run import one_blas_thread
+from firthian.vectors.search import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from firthian.vectors.vectors import Vectors
