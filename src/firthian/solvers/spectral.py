@@ -262,5 +262,6 @@ class _Search:
         kept = turn[:, : self.kept]
         self.basis[:, : self.kept] = times_small(self.basis[:, : self.width], kept, self.run)
         self.image[:, : self.kept] = times_small(self.image[:, : self.width], kept, self.run)
-        self.small[: self.kept, : self.kept] = kept.T @ self.small[: self.width, : self.width] @ kept
+        with one_blas_thread():
+            self.small[: self.kept, : self.kept] = kept.T @ self.small[: self.width, : self.width] @ kept
         self.width = self.kept
