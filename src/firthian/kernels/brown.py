@@ -1,14 +1,18 @@
 """Brown clustering: greedy merging of classes so that the mutual information of neighbours falls least.
 
-With h(v) = v·log v, counts M of neighbouring classes, row sums l, column sums r and total N, the average mutual
-information of neighbouring classes is, times N,
+With counts M of neighbouring classes, class totals l (as first word) and r (as second), the information is, times N,
 
-    I = sum_ab h(M_ab) - sum_a h(l_a) - sum_b h(r_b) + h(N).
+    I = sum_ab M_ab · log(M_ab·N / (l_a·r_b)).
 
-Merging s and t replaces pairs of entries a, b by a + b, so it costs sums of ``g(a, b) = h(a) + h(b) - h(a + b)``, which is
-zero when either is: rare words are cheap. ``cost`` holds, for each two classes, the part of the loss from entries
-with *other* classes; it is kept up to date, as Liang (2005) does, so a word costs O(classes²) at most. ``corners`` holds
-the part from the four entries between the two and from the marginals.
+Write h(v) = v·log v, and A_a, B_a for the row and column sums of M, which grow to l and r as words come in. Merging s
+and t replaces pairs of entries a, b by a + b. The loss of information is the sum of ``g(a, b) = h(a) + h(b) - h(a + b)``
+over these pairs (never positive), plus, from the totals (never negative),
+
+    A_s·log((l_s + l_t)/l_s) + A_t·log((l_s + l_t)/l_t)      and the same with B, r.
+
+g is zero when either entry is: rare words are cheap. ``cost`` holds, for each two classes, the part of the loss from
+entries with *other* classes; it is kept up to date, as Liang (2005) does, so a word costs O(classes²) at most.
+``corners`` holds the part from the four entries between the two, ``joint`` the logarithms of l_s + l_t and r_s + r_t.
 """
 
 from __future__ import annotations
@@ -29,36 +33,61 @@ def h(value: float) -> float:
 
 @njit(cache=True, nogil=True)
 def g(a: float, b: float) -> float:
-    """What is lost when two entries become one."""
+    """What the information loses when two entries become one."""
     if a <= 0 or b <= 0:
         return 0.0
     return h(a) + h(b) - h(a + b)
 
 
 @njit(cache=True, nogil=True)
-def corner(table: Array, left: Array, right: Array, s: int, t: int) -> float:
-    """Give the part of the loss of merging s and t from the entries between them and from the marginals."""
-    inside = h(table[s, s]) + h(table[s, t]) + h(table[t, s]) + h(table[t, t])
-    inside -= h(table[s, s] + table[s, t] + table[t, s] + table[t, t])
-    return inside - g(left[s], left[t]) - g(right[s], right[t])
+def log(value: float) -> float:
+    """The logarithm of a total; one of zero is multiplied with zero, so any finite number will do."""
+    return np.log(value) if value > 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def cheapest(used: Array, cost: Array, corners: Array) -> tuple[int, int]:
+def pair_up(table: Array, totals: Array, used: Array, corners: Array, joint: Array, slot: int) -> None:
+    """Compute anew what a class has with each other one: their four entries, their joint totals."""
+    for other in range(used.size):
+        if used[other] and other != slot:
+            a, b = min(slot, other), max(slot, other)
+            aa, ab, ba, bb = table[a, a], table[a, b], table[b, a], table[b, b]
+            corners[a, b] = h(aa) + h(ab) + h(ba) + h(bb) - h(aa + ab + ba + bb)
+            for side in range(2):
+                joint[side, a, b] = log(totals[side, a] + totals[side, b])
+
+
+@njit(cache=True, nogil=True)
+def cheapest(table: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array) -> tuple[int, int]:
     """Give the two classes whose merging loses least, the first of equals; -1 when there are no two."""
-    best, s, t = np.inf, -1, -1
-    for a in range(used.size):
+    size = used.size
+    # A, B and sum_sides A·log l
+    sums, own = np.zeros((2, size)), np.zeros(size)
+    for a in range(size):
         if used[a]:
-            for b in range(a + 1, used.size):
+            for b in range(size):
                 if used[b]:
-                    loss = cost[a, b] + corners[a, b]
-                    if loss < best:
+                    sums[0, a] += table[a, b]
+                    sums[1, b] += table[a, b]
+    for a in range(size):
+        own[a] = sums[0, a] * log(totals[0, a]) + sums[1, a] * log(totals[1, a])
+    best, s, t = np.inf, -1, -1
+    for a in range(size):
+        if used[a]:
+            for b in range(a + 1, size):
+                if used[b]:
+                    totals_part = (sums[0, a] + sums[0, b]) * joint[0, a, b] + (sums[1, a] + sums[1, b]) * joint[
+                        1, a, b
+                    ]
+                    loss = cost[a, b] + corners[a, b] + totals_part - own[a] - own[b]
+                    # Losses are differences of large sums: their rounding must not choose between equals.
+                    if loss < best - 1e-9 * abs(loss):
                         best, s, t = loss, a, b
     return s, t
 
 
 @njit(cache=True, nogil=True)
-def insert(table: Array, left: Array, right: Array, used: Array, cost: Array, corners: Array, slot: int) -> None:
+def insert(table: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int) -> None:
     """Take in the class in an unused slot, whose entries are in the table already."""
     size = used.size
     for a in range(size):
@@ -74,14 +103,13 @@ def insert(table: Array, left: Array, right: Array, used: Array, cost: Array, co
             for d in range(size):
                 if used[d] and d != x:
                     total += g(table[slot, d], table[x, d]) + g(table[d, slot], table[d, x])
-            a, b = min(slot, x), max(slot, x)
-            cost[a, b] = total
-            corners[a, b] = corner(table, left, right, a, b)
+            cost[min(slot, x), max(slot, x)] = total
     used[slot] = True
+    pair_up(table, totals, used, corners, joint, slot)
 
 
 @njit(cache=True, nogil=True)
-def merge(table: Array, left: Array, right: Array, used: Array, cost: Array, corners: Array, s: int, t: int) -> None:
+def merge(table: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, s: int, t: int) -> None:
     """Merge class t into class s; the slot of t becomes unused. It is quickest when t has few entries."""
     size = used.size
     used[s] = used[t] = False
@@ -99,7 +127,6 @@ def merge(table: Array, left: Array, right: Array, used: Array, cost: Array, cor
                 cost[x, y] += g(table[s, x] + table[t, x], table[s, y] + table[t, y])
                 cost[x, y] -= g(table[s, x], table[s, y]) + g(table[t, x], table[t, y])
         # The merged class and x: t is no neighbour any more, and entries of s have grown where t had some.
-        a, b = min(s, x), max(s, x)
         change = -g(table[s, t], table[x, t]) - g(table[t, s], table[t, x])
         for d in range(size):
             if used[d] and d != x:
@@ -107,7 +134,7 @@ def merge(table: Array, left: Array, right: Array, used: Array, cost: Array, cor
                     change += g(table[s, d] + table[t, d], table[x, d]) - g(table[s, d], table[x, d])
                 if table[d, t] > 0:
                     change += g(table[d, s] + table[d, t], table[d, x]) - g(table[d, s], table[d, x])
-        cost[a, b] += change
+        cost[min(s, x), max(s, x)] += change
     table[s, s] += table[s, t] + table[t, s] + table[t, t]
     for d in range(size):
         if used[d]:
@@ -115,13 +142,9 @@ def merge(table: Array, left: Array, right: Array, used: Array, cost: Array, cor
             table[d, s] += table[d, t]
     table[t, :] = 0.0
     table[:, t] = 0.0
-    left[s] += left[t]
-    right[s] += right[t]
+    totals[:, s] += totals[:, t]
     used[s] = True
-    for x in range(size):
-        if used[x] and x != s:
-            a, b = min(s, x), max(s, x)
-            corners[a, b] = corner(table, left, right, a, b)
+    pair_up(table, totals, used, corners, joint, s)
 
 
 @njit(cache=True, nogil=True)
@@ -138,8 +161,8 @@ def cluster(
     t_indptr: Array,
     t_indices: Array,
     t_values: Array,
-    left_sums: Array,
-    right_sums: Array,
+    first_totals: Array,
+    second_totals: Array,
     classes: int,
     class_of: Array,
     merges: Array,
@@ -152,7 +175,7 @@ def cluster(
     words = class_of.size
     size = classes + 1
     table, cost, corners = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
-    left, right = np.zeros(size), np.zeros(size)
+    totals, joint = np.zeros((2, size)), np.zeros((2, size, size))
     used = np.zeros(size, np.bool_)
     # The words of a class are a chain from its head; -1 ends it.
     head, tail, after = np.full(size, -1), np.full(size, -1), np.full(words, -1)
@@ -169,14 +192,14 @@ def cluster(
             other = class_of[t_indices[p]]
             if other >= 0 and other != slot:
                 table[other, slot] += t_values[p]
-        left[slot], right[slot] = left_sums[word], right_sums[word]
+        totals[0, slot], totals[1, slot] = first_totals[word], second_totals[word]
         head[slot] = tail[slot] = word
-        insert(table, left, right, used, cost, corners, slot)
+        insert(table, totals, used, cost, corners, joint, slot)
         if word >= classes:
-            s, t = cheapest(used, cost, corners)
+            s, t = cheapest(table, totals, used, cost, corners, joint)
             if entries(table, s) < entries(table, t):
                 s, t = t, s
-            merge(table, left, right, used, cost, corners, s, t)
+            merge(table, totals, used, cost, corners, joint, s, t)
             member = head[t]
             while member >= 0:
                 class_of[member] = s
@@ -185,6 +208,6 @@ def cluster(
             tail[s] = tail[t]
             unused = t
     for step in range(merges.shape[0]):
-        s, t = cheapest(used, cost, corners)
-        merge(table, left, right, used, cost, corners, s, t)
+        s, t = cheapest(table, totals, used, cost, corners, joint)
+        merge(table, totals, used, cost, corners, joint, s, t)
         merges[step, 0], merges[step, 1] = s, t

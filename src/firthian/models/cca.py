@@ -10,7 +10,9 @@ whose left singular vectors give the words. Its first singular value is 1 and be
 ``sqrt(x_i)``, ``sqrt(x_j)``: chance.
 
 Counts are heavy-tailed, so every count, marginals included, is first raised to ``count_power`` (Stratos et al. 2015:
-the square root makes the variance of a Poisson count constant): ``X^a / sqrt(x_i^a·x_j^a)``; 1 is plain CCA.
+the square root makes the variance of a Poisson count constant): ``X^a / sqrt(x_i^a·x_j^a)``; 1 is plain CCA. These are no
+correlations any more (a singular value may exceed 1). Eigenwords' second step needs correlations, so there the
+marginals are sums of the transformed counts: plain CCA of ``X^a``.
 """
 
 from __future__ import annotations
@@ -111,13 +113,13 @@ def state_whitening(correlations: Array) -> Array:
 
 
 def _whitened(matrix: Any, power: float) -> Any:
-    """Give ``X^a / sqrt(x_i^a·x_j^a)`` of a SciPy CSR array."""
+    """Give ``X^a`` of a SciPy CSR array, divided by the square roots of its row and column sums."""
     import scipy.sparse
 
     values = np.power(matrix.data, power, dtype=np.float64)
     ones = np.ones(matrix.shape[0])
-    rows = inverse_powers(matrix @ ones, power / 2)
-    columns = inverse_powers(matrix.T @ ones, power / 2)
+    transformed = scipy.sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    rows, columns = (inverse_powers(sums, 0.5) for sums in (transformed @ ones, transformed.T @ ones))
     values *= np.repeat(rows, np.diff(matrix.indptr))
     values *= columns[matrix.indices]
-    return scipy.sparse.csr_array((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return transformed.astype(np.float32)
