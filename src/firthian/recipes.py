@@ -211,7 +211,7 @@ RECIPES: tuple[Recipe, ...] = (
         f"{_SOLVERS}.factorization:SVD",
         (
             Option("contexts", 0, "how many of the most frequent words are contexts; 0 is all", low=0),
-            _eigenvalue_power(0.5),
+            _eigenvalue_power(0.25),
             _TOLERANCE,
         ),
         counting=_DYNAMIC,
@@ -222,7 +222,7 @@ RECIPES: tuple[Recipe, ...] = (
         "Stratos, Collins and Hsu 2015",
         f"{_MODELS}.cca:CCA",
         f"{_SOLVERS}.factorization:SVD",
-        (_COUNT_POWER, _UNSMOOTHED, _eigenvalue_power(0.0), _NORMALIZE, _TOLERANCE),
+        (_COUNT_POWER, _UNSMOOTHED, _eigenvalue_power(0.5), _NORMALIZE, _TOLERANCE),
         counting=_DYNAMIC,
         aliases=("singular",),
     ),
