@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from firthian.errors import FirthianError, suggest
@@ -133,20 +133,15 @@ class Recipe:
 _MODELS, _SOLVERS = "firthian.models", "firthian.solvers"
 
 _SHIFT = Option("shift", 1.0, "k of the shift log k; 1 is no shift", low=1e-9)
-_SHIFT_5 = Option("shift", 5.0, "k of the shift log k; 1 is no shift", low=1e-9)
-_SMOOTHED = Option("ns_exponent", 0.75, "power of the context distribution", low=0, high=2)
-_UNSMOOTHED = Option("ns_exponent", 1.0, "power of the context distribution", low=0, high=2)
+_SMOOTHING = Option("ns_exponent", 0.75, "power of the context distribution", low=0, high=2)
+_UNSMOOTHED = replace(_SMOOTHING, default=1.0)
+_POWER = Option("eigenvalue_power", 0.5, "vectors are U·s^power", "solver", low=0, high=2)
 _JELINEK_MERCER = Option("smoothing", 0.0, "part of chance mixed into the joint probability", low=0, high=0.999)
 _NORMALIZE = Option("normalize", True, "every word vector has length 1", "solver")
 _TOLERANCE = Option(
     "tolerance", 0.01, "relative residual at which a singular vector is found", "solver", low=1e-6, high=1
 )
 _COUNT_POWER = Option("count_power", 0.5, "power of every count before whitening; 1 is plain CCA", low=0.01, high=2)
-
-
-def _eigenvalue_power(default: float) -> Option:
-    return Option("eigenvalue_power", default, "vectors are U·s^power", "solver", low=0, high=2)
-
 
 #: Windows that do best for association and its factorisations.
 _DYNAMIC = {"window": 5, "weighting": "dynamic", "sample": 1e-3}
@@ -158,7 +153,7 @@ RECIPES: tuple[Recipe, ...] = (
         "Bullinaria and Levy 2007; Levy, Goldberg and Dagan 2015",
         f"{_MODELS}.association:PMI",
         f"{_SOLVERS}.rows:Rows",
-        (_SMOOTHED, _SHIFT, _JELINEK_MERCER),
+        (_SMOOTHING, _SHIFT, _JELINEK_MERCER),
         counting=_DYNAMIC,
         dimension=0,
     ),
@@ -168,7 +163,7 @@ RECIPES: tuple[Recipe, ...] = (
         "Levy and Goldberg 2014",
         f"{_MODELS}.association:PMI",
         f"{_SOLVERS}.rows:Rows",
-        (_SMOOTHED, _SHIFT_5, _JELINEK_MERCER),
+        (_SMOOTHING, replace(_SHIFT, default=5.0), _JELINEK_MERCER),
         counting=_DYNAMIC,
         dimension=0,
     ),
@@ -178,7 +173,7 @@ RECIPES: tuple[Recipe, ...] = (
         "Levy, Goldberg and Dagan 2015",
         f"{_MODELS}.association:PMI",
         f"{_SOLVERS}.factorization:SVD",
-        (_UNSMOOTHED, _SHIFT, _JELINEK_MERCER, _eigenvalue_power(0.5), _TOLERANCE),
+        (_UNSMOOTHED, _SHIFT, _JELINEK_MERCER, _POWER, _TOLERANCE),
         counting=_DYNAMIC,
     ),
     Recipe(
@@ -187,7 +182,7 @@ RECIPES: tuple[Recipe, ...] = (
         "Levy and Goldberg 2014",
         f"{_MODELS}.association:PMI",
         f"{_SOLVERS}.factorization:SVD",
-        (_UNSMOOTHED, _SHIFT_5, _JELINEK_MERCER, _eigenvalue_power(0.5), _TOLERANCE),
+        (_UNSMOOTHED, replace(_SHIFT, default=5.0), _JELINEK_MERCER, _POWER, _TOLERANCE),
         counting=_DYNAMIC,
     ),
     Recipe(
@@ -198,7 +193,7 @@ RECIPES: tuple[Recipe, ...] = (
         f"{_SOLVERS}.factorization:SVD",
         (
             Option("entropy", "both", "which global weights to use", choices=("context", "word", "both")),
-            _eigenvalue_power(0.5),
+            _POWER,
             _TOLERANCE,
         ),
         counting=_DYNAMIC,
@@ -211,7 +206,7 @@ RECIPES: tuple[Recipe, ...] = (
         f"{_SOLVERS}.factorization:SVD",
         (
             Option("contexts", 0, "how many of the most frequent words are contexts; 0 is all", low=0),
-            _eigenvalue_power(0.25),
+            replace(_POWER, default=0.25),
             _TOLERANCE,
         ),
         counting=_DYNAMIC,
@@ -222,7 +217,7 @@ RECIPES: tuple[Recipe, ...] = (
         "Stratos, Collins and Hsu 2015",
         f"{_MODELS}.cca:CCA",
         f"{_SOLVERS}.factorization:SVD",
-        (_COUNT_POWER, _UNSMOOTHED, _eigenvalue_power(0.5), _NORMALIZE, _TOLERANCE),
+        (_COUNT_POWER, _UNSMOOTHED, _POWER, _NORMALIZE, _TOLERANCE),
         counting=_DYNAMIC,
         aliases=("singular",),
     ),
@@ -232,7 +227,7 @@ RECIPES: tuple[Recipe, ...] = (
         "Dhillon, Foster and Ungar 2015",
         f"{_MODELS}.cca:OneStepCCA",
         f"{_SOLVERS}.factorization:SVD",
-        (_COUNT_POWER, _eigenvalue_power(0.0), _NORMALIZE, _TOLERANCE),
+        (_COUNT_POWER, replace(_POWER, default=0.0), _NORMALIZE, _TOLERANCE),
         counting={**_DYNAMIC, "context": "left"},
     ),
     Recipe(
@@ -241,7 +236,7 @@ RECIPES: tuple[Recipe, ...] = (
         "Dhillon, Foster and Ungar 2015",
         f"{_MODELS}.cca:TwoStepCCA",
         f"{_SOLVERS}.factorization:SVD",
-        (_COUNT_POWER, _eigenvalue_power(0.0), _NORMALIZE, _TOLERANCE),
+        (_COUNT_POWER, replace(_POWER, default=0.0), _NORMALIZE, _TOLERANCE),
         counting={**_DYNAMIC, "context": "left"},
     ),
     Recipe(
@@ -251,7 +246,7 @@ RECIPES: tuple[Recipe, ...] = (
         f"{_MODELS}.association:PMI",
         f"{_SOLVERS}.projection:RandomProjection",
         (
-            _SMOOTHED,
+            _SMOOTHING,
             _SHIFT,
             _JELINEK_MERCER,
             Option("projection", "gaussian", "entries of the matrix", "solver", choices=("gaussian", "sparse")),

@@ -74,7 +74,9 @@ def find_data(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]
     if isinstance(source, Vectors):
         return source
     if isinstance(source, str | os.PathLike):
-        return Vectors.load(source)
+        from firthian.vectors.loading import open_vectors
+
+        return open_vectors(source)
     raise FirthianError(
         f"the recipe {recipe.name} learns from vectors", hint="give Vectors or their path: first train svd, for example"
     )

@@ -36,7 +36,7 @@ BLOCKS_BETWEEN_CHECKS = 3
 TOLERANCE = 1e-2
 
 #: Residuals below this part of the largest eigenvalue are rounding errors of float32 products.
-ROUNDING = 3e-6
+ROUNDING = 1e-5
 
 
 def top_eigen(
