@@ -154,35 +154,31 @@ def entries(table: Array, slot: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def cluster(
+def take_in(
     indptr: Array,
     indices: Array,
     values: Array,
     t_indptr: Array,
     t_indices: Array,
     t_values: Array,
-    first_totals: Array,
-    second_totals: Array,
-    classes: int,
+    word_totals: Array,
+    first: int,
+    last: int,
     class_of: Array,
-    merges: Array,
+    table: Array,
+    totals: Array,
+    used: Array,
+    cost: Array,
+    corners: Array,
+    joint: Array,
 ) -> None:
-    """Assign each word, the first first, to one of ``classes`` classes, then merge the classes to one tree.
+    """Make classes of the words from ``first`` to ``last``; whenever no slot is left unused, merge two classes.
 
-    The rows are those of M (``indptr`` ...) and of its transpose (``t_indptr`` ...). ``class_of`` receives the class
-    of each word; ``merges`` the two classes of each merge of the tree, in order; the first keeps its number.
+    The rows are those of M (``indptr`` ...) and of its transpose (``t_indptr`` ...). ``class_of`` is the slot of each
+    word, -1 for those still to come. There is one slot more than classes.
     """
-    words = class_of.size
-    size = classes + 1
-    table, cost, corners = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
-    totals, joint = np.zeros((2, size)), np.zeros((2, size, size))
-    used = np.zeros(size, np.bool_)
-    # The words of a class are a chain from its head; -1 ends it.
-    head, tail, after = np.full(size, -1), np.full(size, -1), np.full(words, -1)
-    class_of[:] = -1
-    unused = classes
-    for word in range(words):
-        slot = word if word < classes else unused
+    for word in range(first, last):
+        slot = np.argmin(used)
         class_of[word] = slot
         for p in range(indptr[word], indptr[word + 1]):
             other = class_of[indices[p]]
@@ -192,21 +188,23 @@ def cluster(
             other = class_of[t_indices[p]]
             if other >= 0 and other != slot:
                 table[other, slot] += t_values[p]
-        totals[0, slot], totals[1, slot] = first_totals[word], second_totals[word]
-        head[slot] = tail[slot] = word
+        totals[:, slot] = word_totals[:, word]
         insert(table, totals, used, cost, corners, joint, slot)
-        if word >= classes:
+        if used.all():
             s, t = cheapest(table, totals, used, cost, corners, joint)
             if entries(table, s) < entries(table, t):
                 s, t = t, s
             merge(table, totals, used, cost, corners, joint, s, t)
-            member = head[t]
-            while member >= 0:
-                class_of[member] = s
-                member = after[member]
-            after[tail[s]] = head[t]
-            tail[s] = tail[t]
-            unused = t
+            for member in range(word + 1):
+                if class_of[member] == t:
+                    class_of[member] = s
+
+
+@njit(cache=True, nogil=True)
+def build_tree(
+    table: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, merges: Array
+) -> None:
+    """Merge all classes to one; ``merges`` receives the two slots of each merge, in order; the first keeps its number."""
     for step in range(merges.shape[0]):
         s, t = cheapest(table, totals, used, cost, corners, joint)
         merge(table, totals, used, cost, corners, joint, s, t)

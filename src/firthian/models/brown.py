@@ -13,6 +13,9 @@ from firthian.run import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: Words clustered between two reports of progress.
+WORDS_AT_ONCE = 256
+
 
 class Brown:
     """A tree of word classes from counts of neighbouring words.
@@ -31,38 +34,35 @@ class Brown:
 
     def clusters(self) -> tuple[Array, list[str]]:
         """Give the class of each word and the bit string of each class."""
-        from firthian.kernels.brown import cluster
+        from firthian.kernels.brown import build_tree, take_in
 
         # Row: the word before; column: the word after.
         _, forward = two_sides(self.counts, "brown")
         backward = forward.T.tocsr()
-        words = forward.shape[0]
-        ones = np.ones(words)
-        class_of = np.empty(words, dtype=np.int64)
+        words, slots = forward.shape[0], self.classes + 1
+        word_totals = np.stack([matrix.astype(np.float64) @ np.ones(words) for matrix in (forward, backward)])
+        table, cost, corners = np.zeros((3, slots, slots))
+        totals, joint = np.zeros((2, slots)), np.zeros((2, slots, slots))
+        state = (table, totals, np.zeros(slots, dtype=np.bool_), cost, corners, joint)
+        class_of = np.full(words, -1, dtype=np.int64)
+        rows = (*_arrays(forward), *_arrays(backward), word_totals)
+        self.run.progress.start("clustering words", words)
+        for first in range(0, words, WORDS_AT_ONCE):
+            last = min(first + WORDS_AT_ONCE, words)
+            take_in(*rows, first, last, class_of, *state)
+            self.run.progress.advance(last - first)
         merges = np.empty((self.classes - 1, 2), dtype=np.int64)
-        cluster(
-            *_arrays(forward),
-            *_arrays(backward),
-            forward.astype(np.float64) @ ones,
-            backward.astype(np.float64) @ ones,
-            self.classes,
-            class_of,
-            merges,
-        )
+        build_tree(*state, merges)
         # The kernel's slots have a gap; number the classes by their first word.
-        slots, first = np.unique(class_of, return_index=True)
-        slots = slots[np.argsort(first, kind="stable")]
-        bits = bit_strings(merges, self.classes + 1)
-        place = np.empty(self.classes + 1, dtype=np.int64)
-        place[slots] = np.arange(slots.size)
-        return place[class_of], [bits[slot] for slot in slots]
-
-    def matrix(self) -> Any:
-        """Give a SciPy CSR array with a column for each prefix of each length that some word has."""
-        return self.features()[0]
+        taken, place = np.unique(class_of, return_index=True)
+        taken = taken[np.argsort(place, kind="stable")]
+        number = np.empty(slots, dtype=np.int64)
+        number[taken] = np.arange(taken.size)
+        bits = bit_strings(merges, slots)
+        return number[class_of], [bits[slot] for slot in taken]
 
     def features(self) -> tuple[Any, Array, list[str]]:
-        """Give the matrix, the class of each word, and each class's bit string."""
+        """Give a SciPy CSR array with a column for each prefix, the class of each word, and each class's bit string."""
         import scipy.sparse
 
         classes, bits = self.clusters()
