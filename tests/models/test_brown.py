@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+import scipy.sparse
 
 from firthian.errors import FirthianError
 from firthian.models.brown import Brown, bit_strings, read_prefixes
@@ -84,3 +87,28 @@ def test_words_without_neighbours_do_no_harm():
 def test_wrong_prefixes_are_told(text):
     with pytest.raises(FirthianError, match="4,6,10,20"):
         read_prefixes(text)
+
+
+def test_the_kept_costs_are_those_of_the_definition():
+    """After many words have come and been merged, the table of costs equals one computed from scratch."""
+    from firthian.kernels.brown import g, take_in
+
+    size, slots = 80, 11
+    matrix = np.floor(neighbours(size, 9))
+    forward, backward = (scipy.sparse.csr_array(one) for one in (matrix, matrix.T))
+    table, cost, corners = np.zeros((3, slots, slots))
+    totals, joint, used = np.zeros((2, slots)), np.zeros((2, slots, slots)), np.zeros(slots, dtype=bool)
+    class_of = np.full(size, -1)
+    rows = [part for one in (forward, backward) for part in (one.indptr, one.indices, one.data)]
+    word_totals = np.stack([matrix.sum(axis=1), matrix.sum(axis=0)])
+    take_in(*rows, word_totals, 0, size, class_of, table, totals, used, cost, corners, joint)
+
+    member = np.eye(slots)[class_of]
+    np.testing.assert_allclose(table, member.T @ matrix @ member)
+    np.testing.assert_allclose(totals[:, used], (word_totals @ member)[:, used])
+    taken = np.flatnonzero(used)
+    assert len(taken) == slots - 1
+    for a, b in itertools.combinations(taken, 2):
+        others = [d for d in taken if d not in (a, b)]
+        wanted = sum(g(table[a, d], table[b, d]) + g(table[d, a], table[d, b]) for d in others)
+        assert cost[a, b] == pytest.approx(wanted, rel=1e-9)
