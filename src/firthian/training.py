@@ -55,7 +55,11 @@ def train(
     run = Run.create(seed, workers, memory, progress)
     begin = time.perf_counter()
     with PeakMemory() as peak:
-        data = find_data(source, chosen, run, counting or {})
+        data: Counts | Vectors
+        if chosen.source == "vectors":
+            data = find_vectors(source, chosen)
+        else:
+            data = find_counts(source, chosen, run, counting or {})
         dimension = check_dimension(chosen, vector_size, len(data.vocabulary))
         model = chosen.load("model")(data, run, **chosen.part("model", settings))
         solver = chosen.load("solver")(**chosen.part("solver", settings))
@@ -67,10 +71,8 @@ def train(
     return vectors
 
 
-def find_data(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Counts | Vectors:
-    """Give what the recipe learns from: counts, or vectors that were learnt before."""
-    if recipe.source != "vectors":
-        return find_counts(source, recipe, run, counting)
+def find_vectors(source: Any, recipe: Recipe) -> Vectors:
+    """Take vectors that were learnt before as they are, or open them."""
     if isinstance(source, Vectors):
         return source
     if isinstance(source, str | os.PathLike):
