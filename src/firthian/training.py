@@ -40,7 +40,7 @@ def train(
     progress: Progress | None = None,
     **options: Any,
 ) -> Vectors:
-    """Learn word vectors from counts, from a folder of counts, or from a corpus.
+    """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
 
     A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
     Further arguments are options of the recipe; ``firth models NAME`` lists them.
@@ -55,16 +55,33 @@ def train(
     run = Run.create(seed, workers, memory, progress)
     begin = time.perf_counter()
     with PeakMemory() as peak:
-        counts = find_counts(source, chosen, run, counting or {})
-        dimension = check_dimension(chosen, vector_size, len(counts.vocabulary))
-        model = chosen.load("model")(counts, run, **chosen.part("model", settings))
+        data: Counts | Vectors
+        if chosen.source == "vectors":
+            data = find_vectors(source, chosen)
+        else:
+            data = find_counts(source, chosen, run, counting or {})
+        dimension = check_dimension(chosen, vector_size, len(data.vocabulary))
+        model = chosen.load("model")(data, run, **chosen.part("model", settings))
         solver = chosen.load("solver")(**chosen.part("solver", settings))
         check_fit(solver, model)
         run.progress.start(f"training {chosen.name}")
         solution: Solution = solver.solve(model, dimension, run)
-    vectors = finish(solution, counts, chosen, settings, dimension, seed)
+    vectors = finish(solution, data, chosen, settings, dimension, seed)
     vectors.measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
     return vectors
+
+
+def find_vectors(source: Any, recipe: Recipe) -> Vectors:
+    """Take vectors that were learnt before as they are, or open them."""
+    if isinstance(source, Vectors):
+        return source
+    if isinstance(source, str | os.PathLike):
+        from firthian.vectors.loading import open_vectors
+
+        return open_vectors(source)
+    raise FirthianError(
+        f"the recipe {recipe.name} learns from vectors", hint="give Vectors or their path: first train svd, for example"
+    )
 
 
 def find_counts(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Counts:
@@ -91,7 +108,7 @@ def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
     if recipe.dimension == 0:
         if wanted is not None:
             raise FirthianError(
-                f"vectors of the recipe {recipe.name} have one number a context", hint="leave out --dim"
+                f"the recipe {recipe.name} has no vector size to choose", hint="leave out --dim (see firth models)"
             )
         return 0
     dimension = recipe.dimension if wanted is None else wanted
@@ -106,19 +123,23 @@ def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
 
 
 def finish(
-    solution: Solution, counts: Counts, recipe: Recipe, settings: Mapping[str, Any], dimension: int, seed: int
+    solution: Solution, data: Counts | Vectors, recipe: Recipe, settings: Mapping[str, Any], dimension: int, seed: int
 ) -> Vectors:
     """Make vectors of a solution and write down where they come from."""
+    if isinstance(data, Vectors):
+        source = {"vectors": data.record}
+    else:
+        source = {"counts": {"options": data.options.as_dict(), **data.record}}
     record = {
         "recipe": recipe.name,
         "paper": recipe.paper,
         "options": dict(settings),
-        "vector_size": dimension or len(counts.vocabulary),
+        "vector_size": int(solution.words.shape[1]),
         "seed": seed,
         "objective": [float(value) for value in solution.objective],
         "status": solution.status,
         "stats": solution.stats,
-        "counts": {"options": counts.options.as_dict(), **counts.record},
+        **source,
         "versions": {"firthian": __version__, "numpy": np.__version__},
     }
-    return Vectors(solution.words, counts.vocabulary, contexts=solution.contexts, extras=solution.extras, record=record)
+    return Vectors(solution.words, data.vocabulary, contexts=solution.contexts, extras=solution.extras, record=record)

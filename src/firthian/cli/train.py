@@ -26,7 +26,9 @@ from firthian.progress import on_terminal
 @app.command()
 @counting_flags
 def train(
-    source: Annotated[list[str], typer.Argument(help="A folder of counts, or corpus files and folders, or -.")],
+    source: Annotated[
+        list[str], typer.Argument(help="A folder of counts, or corpus files and folders, or -; for sparse, vectors.")
+    ],
     model: Annotated[str | None, typer.Option("-m", "--model", help="The recipe; see firth models.")] = None,
     output: Output = None,
     vector_size: Annotated[
@@ -53,10 +55,10 @@ def train(
     check_target(output, force)
     options = read_settings(settings or [])
     options |= {name: value for name, value in (("epochs", epochs), ("negative", negative)) if value is not None}
-    counting_settings = counting.settings()
+    counting_settings, recipe = counting.settings(), model or DEFAULT_RECIPE
     with on_terminal() as progress:
         vectors = train_vectors(
-            _source(source, counting_settings), model or DEFAULT_RECIPE, vector_size=vector_size, seed=seed, workers=workers,
+            _source(source, recipe, counting_settings), recipe, vector_size=vector_size, seed=seed, workers=workers,
             memory=memory, counting=counting_settings, progress=progress, **options,
         )  # fmt: skip
         vectors.save(output, force=force)
@@ -67,9 +69,11 @@ def train(
     say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({took['seconds']:.1f} s)")
 
 
-def _source(paths: list[str], counting: dict[str, Any]) -> Any:
+def _source(paths: list[str], recipe: str, counting: dict[str, Any]) -> Any:
     from firthian.corpus.readers import Files
+    from firthian.recipes import find_recipe
 
-    if len(paths) == 1 and (Path(paths[0]) / "counts.json").is_file():
+    ready = (Path(paths[0]) / "counts.json").is_file() or find_recipe(recipe).source == "vectors"
+    if len(paths) == 1 and ready:
         return paths[0]
     return Files(paths, counting.pop("format", "auto"), counting.pop("text_column", None))

@@ -36,7 +36,7 @@ BLOCKS_BETWEEN_CHECKS = 3
 TOLERANCE = 1e-2
 
 #: Residuals below this part of the largest eigenvalue are rounding errors of float32 products.
-ROUNDING = 3e-6
+ROUNDING = 1e-5
 
 
 def top_eigen(
@@ -70,9 +70,11 @@ def top_eigen(
     if which not in ("largest", "magnitude"):
         raise FirthianError(f"which must be largest or magnitude, got {which!r}")
     if size <= DENSE_ROWS:
-        values, vectors = eigh(operator.times(np.eye(size, dtype=np.float32), run).astype(np.float64))
+        dense = operator.times(np.eye(size, dtype=np.float32), run).astype(np.float64)
+        values, vectors = eigh(dense)
         order = _order(values, which)[:rank]
-        values, vectors = values[order], vectors[:, order].astype(np.float32)
+        values, vectors = values[order], vectors[:, order]
+        vectors = _one_more_product(vectors, dense @ vectors, values)
     else:
         limit = products or 12 * rank + 20 * BLOCK_COLUMNS
         values, vectors = _Search(operator, rank, run, which).solve(start, tolerance, limit)
@@ -103,7 +105,11 @@ def top_singular(
         dense = operator.times(np.eye(operator.shape[1], dtype=np.float32), run).astype(np.float64)
         with one_blas_thread():
             u, values, vt = np.linalg.svd(dense, full_matrices=False)
-        left, values, right = u[:, :rank].astype(np.float32), values[:rank], vt[:rank].T.astype(np.float32)
+            values, right = values[:rank], vt[:rank].T
+            left, right = (
+                _one_more_product(u[:, :rank], dense @ right, values),
+                _one_more_product(right, dense.T @ u[:, :rank], values),
+            )
     elif getattr(operator, "symmetric", False):
         found, left = top_eigen(operator, rank, run, "magnitude", start, tolerance, products)
         values, right = np.abs(found), left * np.where(found < 0, -1, 1).astype(np.float32)
@@ -170,6 +176,16 @@ def _check_rank(rank: int, size: int) -> None:
         )
 
 
+def _one_more_product(vectors: Array, image: Array, values: Array) -> Array:
+    """Give ``A q / lambda`` for ``q``: closer, at no cost, and exactly zero where a row of A is, whatever the rounding.
+
+    Vectors of eigenvalues that are nearly zero stay as they are.
+    """
+    large = np.abs(values) > 1e-5 * max(float(np.abs(values).max()), 1e-300)
+    better: Array = np.where(large, image / np.where(large, values, 1), vectors).astype(np.float32)
+    return better
+
+
 def _order(values: Array, which: str) -> Array:
     """Give the places of the wanted values, the first first; equal ones in a fixed order."""
     order: Array = np.argsort(-(values if which == "largest" else np.abs(values)), kind="stable")
@@ -211,7 +227,7 @@ class _Search:
             self.run.progress.advance(0, f"{found} of {self.rank} vectors found")
             enough = found >= self.rank or (self.width >= self.rank and self.multiplied >= products)
             if enough or self.width == self.size:
-                return values, times_small(self.basis[:, : self.width], turn[:, : self.rank], self.run)
+                return values, self._vectors(values, turn[:, : self.rank])
             if self.width + BLOCKS_BETWEEN_CHECKS * BLOCK_COLUMNS > self.capacity < self.size:
                 self._restart(turn)
             block = self._new(self._strongest(residual))
@@ -250,6 +266,10 @@ class _Search:
         subtract_product(residual, self.basis[:, : self.width], wanted * values, self.run)
         return residual, lengths(residual, self.run)
 
+    def _vectors(self, values: Array, wanted: Array) -> Array:
+        basis, image = self.basis[:, : self.width], self.image[:, : self.width]
+        return _one_more_product(times_small(basis, wanted, self.run), times_small(image, wanted, self.run), values)
+
     def _strongest(self, residual: Array) -> Array:
         """Give the directions in which the residuals are longest together: their first left singular vectors."""
         if residual.shape[1] <= BLOCK_COLUMNS:
@@ -262,5 +282,6 @@ class _Search:
         kept = turn[:, : self.kept]
         self.basis[:, : self.kept] = times_small(self.basis[:, : self.width], kept, self.run)
         self.image[:, : self.kept] = times_small(self.image[:, : self.width], kept, self.run)
-        self.small[: self.kept, : self.kept] = kept.T @ self.small[: self.width, : self.width] @ kept
+        with one_blas_thread():
+            self.small[: self.kept, : self.kept] = kept.T @ self.small[: self.width, : self.width] @ kept
         self.width = self.kept
