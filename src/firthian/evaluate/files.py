@@ -124,16 +124,18 @@ def _score_column(fields: list[str]) -> int:
 
 
 def _sniff(path: Path, lines: list[tuple[int, str]]) -> str:
+    """Tell pairs from analogies: pairs have a number, if not in the first line (a header) then in the second."""
     number, first = lines[0]
     if first.startswith(":"):
         return "analogy"
     separator = _separator(first)
-    # The first line may be a header, so the second is asked where there is one.
-    fields = _columns(lines[min(1, len(lines) - 1)][1], separator)
-    if len(fields) == 4 and math.isnan(_number(fields[3])):
+    beginning = [_columns(line, separator) for _, line in lines[:2]]
+    for fields in beginning:
+        # Four columns that do not end in a number are a question, also when one of its words is a number.
+        if _score_column(fields) >= 0 and not (len(fields) == 4 and math.isnan(_number(fields[3]))):
+            return "similarity"
+    if len(beginning[0]) == 4:
         return "analogy"
-    if _score_column(fields) >= 0:
-        return "similarity"
     raise _wrong(path, number, "is neither a pair nor an analogy", f"{_PAIRS}; {_QUESTION}")
 
 

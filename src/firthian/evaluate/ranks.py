@@ -93,7 +93,7 @@ def williams(human_one: float, human_other: float, one_other: float, pairs: int)
     Williams' t (1959), recommended by Steiger (1980, eq. 7). For Spearman's correlation it is the usual approximation.
 
     >>> round(williams(0.7, 0.5, 0.6, 100), 4)
-    0.0037
+    0.0029
     >>> williams(0.5, 0.5, 1.0, 100)
     1.0
     """

@@ -44,10 +44,11 @@ def evaluate(
 
     >>> import firthian as ft
     >>> import numpy as np
-    >>> vectors = ft.train(["a b c a b d", "c a b d b"], "ppmi", counting={"min_count": 1})
-    >>> pairs = ft.evaluate.Pairs("mine", [("a", "b"), ("a", "c"), ("b", "Q")], np.array([3.0, 2.0, 1.0]))
-    >>> ft.evaluate(vectors, sets=[pairs]).to_dict()["similarity"]["mine"]["missing"]
-    ['Q']
+    >>> vectors = ft.Vectors(np.array([[1.0, 0], [1, 1], [0, 1]]), ft.Vocabulary(["tea", "coffee", "moon"]))
+    >>> pairs = ft.evaluate.Pairs("mine", [("tea", "coffee"), ("tea", "moon"), ("tea", "milk")], np.array([9.0, 2, 7]))
+    >>> found = ft.evaluate(vectors, sets=[pairs]).to_dict()["similarity"]["mine"]
+    >>> found["spearman"], found["covered"], found["missing"]
+    (1.0, 2, ['milk'])
     """
     suites = find_suites(suite)
     check_options(suites, more)

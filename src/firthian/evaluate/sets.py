@@ -30,15 +30,20 @@ def open_set(wanted: Set, suite: str | None = None) -> Pairs | Questions:
     if isinstance(wanted, Pairs | Questions):
         return wanted
     if isinstance(wanted, str):
+        if not wanted:
+            raise FirthianError("a set has no name", hint=f"known are {', '.join(_known())}")
         kind = next((kind for kind, names in SETS.items() if wanted in names), None)
         if kind is not None:
             return _named(wanted, kind)
     path = Path(wanted)
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "is neither a known set nor a file"
-        known = [name for names in SETS.values() for name in names]
-        raise FirthianError(f"{path} {what}", hint=suggest(str(wanted), known))
+        raise FirthianError(f"{path} {what}", hint=suggest(str(wanted), _known()))
     return read(path, suite)
+
+
+def _known() -> list[str]:
+    return [name for names in SETS.values() for name in names]
 
 
 def is_here(name: str) -> bool:
