@@ -25,7 +25,9 @@ def run(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(firthian, "load", load, raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pairs.txt").write_text("land1 city1 9\nland1 land2 5\nland3 noise3 1\nland4 zebra 99\n")
-    (tmp_path / "quads.txt").write_text(": capitals\nland1 city1 land2 city2\nland1 city1 land3 city3\n")
+    (tmp_path / "quads.txt").write_text(
+        ": capitals\nland1 city1 land2 city2\nland1 city1 land3 city3\n: others\nland4 city4 land5 city5\n"
+    )
     (tmp_path / "unknown.txt").write_text("x y 9\n")
 
     def call(*arguments):

@@ -23,18 +23,23 @@ def similar(name="pairs"):
     return Pairs(name, words, np.array([5.0, 4, 3, 2, 1]))
 
 
+def asked():
+    """Two semantic sections and a syntactic one."""
+    sections = ["capitals", "more", "gram1"]
+    return questions(capitals(5).words, sections, [0] * 8 + [1] * 7 + [2] * 5, [True, True, False], name="q")
+
+
 @pytest.fixture
 def two():
     good = planted()
     noise = np.random.default_rng(2).normal(size=good.matrix.shape)
     bad = Vectors((good.matrix + noise).astype(np.float32), good.vocabulary)
-    asked = questions(capitals(5).words, ["capitals"], None, [True], name="q")
-    return ft.evaluate({"good <i>": good, "bad": bad}, sets=[similar(), asked])
+    return ft.evaluate({"good <i>": good, "bad": bad}, sets=[similar(), asked()])
 
 
 @pytest.fixture
 def one():
-    return ft.evaluate(planted(), sets=[similar(), questions(capitals(5).words, ["capitals"], None, [True], name="q")])
+    return ft.evaluate(planted(), sets=[similar(), asked()])
 
 
 def test_the_shape_of_json(one):
@@ -42,7 +47,7 @@ def test_the_shape_of_json(one):
     assert facts["vectors"] == "vectors"
     assert set(facts["similarity"]["pairs"]) == {"spearman", "ci95", "pairs", "covered", "missing"}
     assert set(facts["analogy"]["q"]) == {
-        "3cosadd", "3cosmul", "questions", "covered", "semantic", "sections", "missing",
+        "3cosadd", "3cosmul", "questions", "covered", "semantic", "syntactic", "sections", "missing",
     }  # fmt: skip
     assert set(facts["analogy"]["q"]["sections"]["capitals"]) == {"3cosadd", "3cosmul", "questions", "covered"}
 
@@ -61,7 +66,7 @@ def test_several_models_are_compared_with_the_first(two):
 def test_csv_has_every_figure_once(two):
     rows = list(csv.DictReader(io.StringIO(two.to_csv())))
     keys = [(row["vectors"], row["suite"], row["name"], row["measure"]) for row in rows]
-    assert len(set(keys)) == len(keys) == 2 * (1 + 2 * 3)
+    assert len(set(keys)) == len(keys) == 2 * (1 + 2 * 6)
     (figure,) = [row for row in rows if row["vectors"] == "bad" and row["measure"] == "spearman"]
     facts = two.to_dict()["results"][1]["similarity"]["pairs"]
     assert float(figure["value"]) == facts["spearman"]
@@ -98,11 +103,27 @@ def test_html_is_well_formed_escaped_and_needs_nothing_else(two):
 def test_the_terminal_shows_figures_coverage_and_what_is_missing(two):
     shown = str(two)
     assert "4 of 5" in shown
-    assert "good <i>: pairs: 1 words not in the vocabulary: <b>" in shown
+    assert "pairs: 1 word not in the vocabulary: <b>" in shown
     assert "q/semantic" in shown
     assert "q/capitals" not in shown
     value = two.to_dict()["results"][1]["analogy"]["q"]["3cosmul"]
     assert f"{value:.3f}" in shown
+
+
+def test_models_that_miss_different_words_are_told_apart():
+    vectors = planted()
+    smaller = Vectors(vectors.matrix[:60], ft.Vocabulary(vectors.vocabulary.words[:60]))
+    remarks = ft.evaluate({"all": vectors, "few": smaller}, sets=[similar()]).remarks()
+    assert remarks == [
+        "all: pairs: 1 word not in the vocabulary: <b>",
+        "few: pairs: 3 words not in the vocabulary: <b>, noise1, noise2",
+    ]
+
+
+def test_a_section_that_is_the_whole_set_is_not_shown_again():
+    whole = questions(capitals(5).words, ["syntactic"], None, [False], name="q")
+    rows = ft.evaluate(planted(), sets=[whole]).rows()
+    assert [(row.name, row.measure) for row in rows] == [("q", "3cosadd"), ("q", "3cosmul")]
 
 
 def test_models_without_names_get_different_ones():

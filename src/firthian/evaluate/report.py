@@ -135,21 +135,17 @@ class Evaluation:
         return console.file.getvalue().rstrip("\n")
 
     def remarks(self) -> list[str]:
-        """Say what was missing."""
-        lines = list(self.notes)
+        """Say what was missing; models that miss the same are named together."""
+        found: dict[str, list[str]] = {}
         for model, suites in self.results.items():
-            before = f"{model}: " if len(self.results) > 1 else ""
             for part in _plain(suites).values():
                 for name, figures in part.items():
-                    for key, what in (
-                        ("missing", "not in the vocabulary"),
-                        ("zero_length", "with vectors of length 0"),
-                    ):
-                        words = figures.get(key) if isinstance(figures, dict) else None
-                        if words:
-                            named = ", ".join(words[:_NAMED]) + (", …" if len(words) > _NAMED else "")
-                            lines.append(f"{before}{name}: {len(words)} words {what}: {named}")
-        return lines
+                    for line in _missing(name, figures) if isinstance(figures, dict) else ():
+                        found.setdefault(line, []).append(model)
+        return self.notes + [
+            line if len(models) == len(self.results) else f"{', '.join(models)}: {line}"
+            for line, models in found.items()
+        ]
 
     def _tables(self, sections: bool) -> Iterator[tuple[str, list[str], list[list[str]]]]:
         """Give a table for each suite: a title, a head, and lines with a column for each model."""
@@ -208,14 +204,21 @@ def _rows(model: str, suite: str, name: str, figures: Any, sections: bool) -> It
     for measure, value in figures.items():
         if measure not in (*_COUNTS, "covered", "ci95") and _is_figure(value):
             yield Row(model, suite, name, measure, value, low, high, items, figures.get("covered"))
-    for part, inner in figures.items():
-        if not isinstance(inner, dict) or part == "params":
-            continue
-        if part != "sections":
+    parts = {part: inner for part, inner in figures.items() if isinstance(inner, dict) and part != "params"}
+    parts |= parts.pop("sections", {}) if sections else {}
+    parts.pop("sections", None)
+    for part, inner in parts.items():
+        # A part that is the whole says nothing new.
+        if items is None or inner.get("questions") != items:
             yield from _rows(model, suite, f"{name}/{part}", inner, sections)
-        elif sections:
-            for section, found in inner.items():
-                yield from _rows(model, suite, f"{name}/{section}", found, sections)
+
+
+def _missing(name: str, figures: Mapping[str, Any]) -> Iterator[str]:
+    for key, what in (("missing", "not in the vocabulary"), ("zero_length", "with a vector of length 0")):
+        words = figures.get(key)
+        if words:
+            named = ", ".join(words[:_NAMED]) + (", …" if len(words) > _NAMED else "")
+            yield f"{name}: {len(words):,} word{'s' if len(words) > 1 else ''} {what}: {named}"
 
 
 def _is_figure(value: Any) -> bool:
