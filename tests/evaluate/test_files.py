@@ -6,7 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firthian.errors import FirthianError
@@ -103,6 +103,7 @@ def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
         read(write(tmp_path, gzip.compress(b"a b 1\n" * 5000)))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
     path = write(tmp_path_factory.mktemp("fuzz"), data)

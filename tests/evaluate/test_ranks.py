@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from firthian.evaluate.ranks import bootstrap, interval, mcnemar, spearman, williams
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(-3, 3)), min_size=2, max_size=40))
 def test_spearman_is_scipys_also_with_ties(pairs):
     one, other = np.array(pairs, dtype=float).T
@@ -69,6 +70,7 @@ def test_williams_at_its_limits():
     assert williams(0.5, 0.4, 0.6, 80) == pytest.approx(williams(0.4, 0.5, 0.6, 80))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_is_the_exact_binomial_test(one, other):
     expected = stats.binomtest(one, one + other).pvalue if one + other else 1.0

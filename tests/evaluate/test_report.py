@@ -156,7 +156,7 @@ def test_wrong_options_are_refused(options, part):
 
 
 def fake_suite(vectors, options, run):
-    figures = {"pa": {"accuracy": 0.9, "macro_f1": 0.8, "params": {"lam": 3}}}
+    figures = {"pa": {"accuracy": 0.9, "macro_f1": 0.8, "params": {"lam": 3}}, "words": 1234}
     return {options.more.get("tasks", "trec"): figures}
 
 
@@ -165,13 +165,15 @@ def test_another_suite_is_one_row(monkeypatch):
     monkeypatch.setitem(suites.SUITES, "classification", added)
     monkeypatch.setattr(Suite, "load", lambda self: fake_suite)
     result = ft.evaluate(planted(), "classification", tasks="imdb")
-    expected = {"pa": {"accuracy": 0.9, "macro_f1": 0.8, "params": {"lam": 3}}}
+    expected = {"pa": {"accuracy": 0.9, "macro_f1": 0.8, "params": {"lam": 3}}, "words": 1234}
     assert result.to_dict()["classification"] == {"imdb": expected}
     assert [(row.name, row.measure, row.value) for row in result.rows()] == [
+        ("imdb", "words", 1234),
         ("imdb/pa", "accuracy", 0.9),
         ("imdb/pa", "macro_f1", 0.8),
     ]
     assert "0.900" in str(result)
+    assert "1,234" in str(result)
 
 
 def test_suites_are_loaded_by_name():

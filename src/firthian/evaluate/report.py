@@ -48,6 +48,8 @@ class Row:
         """Write the figure for people, with its interval."""
         if self.value is None:
             return "–"
+        if isinstance(self.value, int):
+            return f"{self.value:,}"
         return f"{self.value:.3f}" + (
             f" [{self.low:.2f}, {self.high:.2f}]" if self.low is not None and self.high is not None else ""
         )
@@ -63,9 +65,9 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Give everything as JSON knows it: one model's figures, or ``results`` and ``comparisons`` of several."""
-        models = [{"vectors": name, **_plain(suites)} for name, suites in self.results.items()]
+        models = [{"vectors": name, **plain(suites)} for name, suites in self.results.items()]
         facts: dict[str, Any] = (
-            models[0] if len(models) == 1 else {"results": models, "comparisons": _plain(self.comparisons)}
+            models[0] if len(models) == 1 else {"results": models, "comparisons": plain(self.comparisons)}
         )
         return facts | ({"notes": self.notes} if self.notes else {})
 
@@ -75,7 +77,7 @@ class Evaluation:
             row
             for model, suites in self.results.items()
             for suite, part in suites.items()
-            for name, figures in _plain(part).items()
+            for name, figures in plain(part).items()
             for row in _rows(model, suite, str(name), figures, sections)
         ]
 
@@ -138,7 +140,7 @@ class Evaluation:
         """Say what was missing; models that miss the same are named together."""
         found: dict[str, list[str]] = {}
         for model, suites in self.results.items():
-            for part in _plain(suites).values():
+            for part in plain(suites).values():
                 for name, figures in part.items():
                     for line in _missing(name, figures) if isinstance(figures, dict) else ():
                         found.setdefault(line, []).append(model)
@@ -181,14 +183,14 @@ class Evaluation:
         return ", ".join(shown)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Turn results into what JSON knows."""
     if hasattr(value, "to_dict"):
         value = value.to_dict()
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from firthian.errors import FirthianError
 from firthian.evaluate.options import Options
 from firthian.evaluate.ranks import RESAMPLES
-from firthian.evaluate.report import Evaluation
+from firthian.evaluate.report import Evaluation, plain
 from firthian.evaluate.sets import Set, choose
 from firthian.evaluate.suites import DEFAULT_SUITES, check_options, find_suites
 from firthian.progress import Progress
@@ -94,9 +94,8 @@ def _open(source: Source) -> Vectors:
 
 def _check_coverage(name: str, results: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse to report on nothing: at least one item of one set must be covered."""
-    covered = [
-        found.to_dict()["covered"] for part in results.values() for found in part.values() if hasattr(found, "compare")
-    ]
+    figures = [found for part in plain(results).values() for found in part.values() if isinstance(found, dict)]
+    covered = [found["covered"] for found in figures if "covered" in found]
     if covered and not any(covered):
         raise FirthianError(
             f"the vocabulary of {name} covers not one item of the test sets",
