@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from firthian.corpus.tokenizer import Tokenizer
     from firthian.corpus.vocabulary import Vocabulary
     from firthian.errors import FirthianError
+    from firthian.evaluate.run import evaluate
     from firthian.training import train
     from firthian.vectors.loading import load
     from firthian.vectors.vectors import Vectors
@@ -33,6 +34,7 @@ _HOMES = {
     "Tokenizer": "firthian.corpus.tokenizer",
     "Vocabulary": "firthian.corpus.vocabulary",
     "count": "firthian.cooccurrence.counting",
+    "evaluate": "firthian.evaluate",
     "load": "firthian.vectors.loading",
     "merge": "firthian.cooccurrence.merging",
     "train": "firthian.training",
@@ -47,6 +49,7 @@ __all__ = [
     "Vocabulary",
     "__version__",
     "count",
+    "evaluate",
     "load",
     "merge",
     "train",
@@ -57,7 +60,9 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'firthian' has no attribute {name!r}")
-    return getattr(importlib.import_module(home), name)
+    module = importlib.import_module(home)
+    # The package ``evaluate`` is called itself: importing it makes it the attribute of this name, once and for all.
+    return module if home == f"firthian.{name}" else getattr(module, name)
 
 
 def __dir__() -> list[str]:
