@@ -28,6 +28,8 @@ class Demo:
     progress: Progress = field(default_factory=Silent)
     #: Where lines for the reader go.
     say: Callable[[str], None] = print
+    #: A pair must be seen together so often to be shown.
+    least_together: float = 300.0
     corpus: Path | None = None
     counts: Counts | None = None
 
@@ -47,9 +49,7 @@ def count_corpus(demo: Demo) -> None:
 
     assert demo.corpus is not None
     target = demo.folder / "counts"
-    demo.counts = count(
-        demo.corpus, target, min_count=10, workers=demo.workers, force=True, progress=demo.progress
-    )  # fmt: skip
+    demo.counts = count(demo.corpus, target, min_count=10, workers=demo.workers, force=True, progress=demo.progress)
     found, kept = demo.counts.record["corpus"], demo.counts.record["vocabulary"]
     demo.say(
         f"{found['tokens']:,} tokens, {found['types']:,} different words, of which {kept['words']:,} occur 10 times or more"
@@ -60,8 +60,8 @@ def count_corpus(demo: Demo) -> None:
 def show_pairs(demo: Demo) -> None:
     """Show the pairs that keep company most."""
     assert demo.counts is not None
-    # Often enough that a signature repeated in a hundred postings does not fill the list alone.
-    pairs = demo.counts.strongest_pairs(topn=15, min_count=50.0)
+    # PMI favours rare pairs: without a high bar, signatures and addresses would fill the list.
+    pairs = demo.counts.strongest_pairs(topn=20, min_count=demo.least_together)
     width = max((len(f"{word} {context}") for word, context, _, _ in pairs), default=0)
     demo.say(f"{'pair':<{width}}  {'together':>9}  {'PMI':>5}")
     for word, context, together, pmi in pairs:

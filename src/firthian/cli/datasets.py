@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Json, say, show_json
+
+if TYPE_CHECKING:
+    from firthian.datasets.store import Status
 
 datasets = typer.Typer(
     help="List, fetch and verify corpora and evaluation sets.", no_args_is_help=True, rich_markup_mode=None
@@ -34,7 +37,13 @@ def list_datasets(json: Json = False) -> None:
             say(f"{dataset.kind}" if not kind else f"\n{dataset.kind}")
             kind = dataset.kind
         say(f"  {dataset.name:<18} {show_size(dataset.size):>7}  {dataset.what}; licence: {dataset.licence}")
-        say(f"  {'':<18} {'':>7}  {item.path or 'not here; from ' + ', or '.join(item.sources)}")
+        say(f"  {'':<18} {'':>7}  {_where(item)}")
+
+
+def _where(item: Status) -> str:
+    if item.path is not None:
+        return str(item.path)
+    return f"not here; can be made from {item.sources[0]}" if item.sources else "not here; set FIRTHIAN_DATA"
 
 
 @datasets.command()
@@ -43,8 +52,7 @@ def fetch(
     json: Json = False,
 ) -> None:
     """Fetch data sets and print where each is."""
-    from firthian.datasets import locate
-    from firthian.datasets.registry import find_dataset
+    from firthian.datasets import find_dataset, locate
 
     wanted = [find_dataset(name).name for name in names]
     paths = {}

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from firthian.datasets.registry import Dataset
+from firthian.datasets.registry import Dataset, dataset_names, find_dataset
 from firthian.datasets.sources import data_folder
-from firthian.datasets.store import dataset_names, locate, status, verify
+from firthian.datasets.store import locate, status, verify
 
-__all__ = ["Dataset", "data_folder", "dataset_names", "locate", "status", "verify"]
+__all__ = ["Dataset", "data_folder", "dataset_names", "find_dataset", "locate", "status", "verify"]

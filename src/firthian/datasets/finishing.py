@@ -122,8 +122,11 @@ def glove_text(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
     import numpy as np
 
     parquet = require("pyarrow.parquet", "export")
-    matrix = np.load(io.BytesIO(files[0].read()), allow_pickle=False)
-    words = parquet.read_table(io.BytesIO(files[1].read())).column("index").to_pylist()
+    try:
+        matrix = np.load(io.BytesIO(files[0].read()), allow_pickle=False)
+        words = parquet.read_table(io.BytesIO(files[1].read())).column("index").to_pylist()
+    except (ValueError, EOFError, KeyError) as error:
+        raise FirthianError("the vectors of the source cannot be read", hint="fetch them again") from error
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise FirthianError(f"{len(words):,} words for vectors of shape {matrix.shape}", hint="fetch them again")
     # GloVe publishes at most 5 or 6 significant digits: as many give back the same float32.

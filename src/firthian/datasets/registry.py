@@ -208,6 +208,11 @@ DATASETS: tuple[Dataset, ...] = (
 )  # fmt: skip
 
 
+def dataset_names() -> list[str]:
+    """List every name."""
+    return [dataset.name for dataset in DATASETS]
+
+
 def find_dataset(name: str) -> Dataset:
     """Find a data set by its name.
 
@@ -221,7 +226,4 @@ def find_dataset(name: str) -> Dataset:
     for dataset in DATASETS:
         if dataset.name == name:
             return dataset
-    raise FirthianError(
-        f"there is no data set {name!r}",
-        hint=suggest(name, [dataset.name for dataset in DATASETS], limit=1),
-    )
+    raise FirthianError(f"there is no data set {name!r}", hint=suggest(name, dataset_names(), limit=1))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from firthian.datasets.cache import cache_folder, locked
 from firthian.datasets.finishing import unchanged
-from firthian.datasets.registry import DATASETS, Dataset, find_dataset
+from firthian.datasets.registry import Dataset, find_dataset
 from firthian.datasets.sources import LocalFile, Source, check_file, file_sha256
 from firthian.errors import FirthianError, from_os_error
 
@@ -21,7 +21,7 @@ class Status:
     dataset: Dataset
     #: The finished file, where it is here already.
     path: Path | None
-    #: How it could be had, in order of preference.
+    #: How it could be had now, in order of preference.
     sources: tuple[str, ...]
     #: The result of a check: ``intact``, ``damaged``, or nothing where none was made.
     state: str = ""
@@ -102,7 +102,8 @@ def _write(dataset: Dataset, source: Source) -> Path:
 def status(name: str) -> Status:
     """Say where a data set is and how it can be had."""
     dataset = find_dataset(name)
-    return Status(dataset, find_here(dataset), tuple(source.describe() for source in dataset.sources))
+    usable = tuple(source.describe() for source in dataset.sources if source.available())
+    return Status(dataset, find_here(dataset), usable)
 
 
 def verify(name: str) -> Status:
@@ -112,8 +113,3 @@ def verify(name: str) -> Status:
         return found
     intact = file_sha256(found.path) == found.dataset.sha256
     return Status(found.dataset, found.path, found.sources, "intact" if intact else "damaged")
-
-
-def dataset_names() -> list[str]:
-    """List every name."""
-    return [dataset.name for dataset in DATASETS]
