@@ -185,7 +185,7 @@ def test_a_bad_mirror_is_one_line_and_leaves_nothing(
 
 def test_without_any_source_the_error_says_where_to_put_it(register: Register) -> None:
     register(b"", LocalFile("corpora/toy.txt.xz", "0"), UrlFile("corpora/toy.txt.xz", "0"))
-    with pytest.raises(FirthianError, match=r"put it there: corpora/toy.txt.xz in the data folder"):
+    with pytest.raises(FirthianError, match=r"put corpora/toy.txt.xz into a folder"):
         locate("toy")
 
 

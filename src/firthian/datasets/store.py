@@ -73,10 +73,10 @@ def _make(dataset: Dataset) -> Path:
     for source in dataset.sources:
         if source.available():
             return _write(dataset, source)
-    places = " or ".join(source.describe() for source in dataset.sources)
+    paths = [source.path for source in dataset.sources if isinstance(source, LocalFile)]
     raise FirthianError(
         f"the data set {dataset.name} is not here and cannot be downloaded",
-        hint=f"put it there: {places} (set FIRTHIAN_DATA or FIRTHIAN_MIRROR)",
+        hint=f"put {' or '.join(paths)} into a folder and name that folder in FIRTHIAN_DATA",
     )
 
 
