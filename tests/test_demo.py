@@ -15,7 +15,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A corpus in which "new york" always keeps company, in place of the real one."""
     corpus = tmp_path / "tiny.txt"
     corpus.write_text("the train to new york is late\nthe bus to oslo is late\n" * 400)
-    monkeypatch.setattr("firthian.datasets.locate", lambda name: corpus if name == demo.CORPUS else None)
+    monkeypatch.setattr("firthian.datasets.locate", lambda name, progress: corpus if name == demo.CORPUS else None)
     monkeypatch.chdir(tmp_path)
     return corpus
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError, from_os_error
-from firthian.progress import Progress, Silent
+from firthian.progress import on_terminal
 
 #: The data set that is counted.
 CORPUS = "20newsgroups-text"
@@ -25,7 +25,6 @@ class Demo:
 
     folder: Path
     workers: int | None = None
-    progress: Progress = field(default_factory=Silent)
     #: Where lines for the reader go.
     say: Callable[[str], None] = print
     #: A pair must be seen together so often to be shown.
@@ -39,7 +38,8 @@ def fetch_corpus(demo: Demo) -> None:
     from firthian.datasets import locate
     from firthian.memory import show_size
 
-    demo.corpus = locate(CORPUS)
+    with on_terminal() as progress:
+        demo.corpus = locate(CORPUS, progress)
     demo.say(f"{demo.corpus} ({show_size(demo.corpus.stat().st_size)})")
 
 
@@ -49,7 +49,8 @@ def count_corpus(demo: Demo) -> None:
 
     assert demo.corpus is not None
     target = demo.folder / "counts"
-    demo.counts = count(demo.corpus, target, min_count=10, workers=demo.workers, force=True, progress=demo.progress)
+    with on_terminal() as progress:
+        demo.counts = count(demo.corpus, target, min_count=10, workers=demo.workers, force=True, progress=progress)
     found, kept = demo.counts.record["corpus"], demo.counts.record["vocabulary"]
     demo.say(
         f"{found['tokens']:,} tokens, {found['types']:,} different words, of which {kept['words']:,} occur 10 times or more"
@@ -78,7 +79,6 @@ def run(
     output: str | os.PathLike[str] = "demo",
     *,
     workers: int | None = None,
-    progress: Progress | None = None,
     say: Callable[[str], None] = print,
 ) -> Demo:
     """Run every step into the folder ``output``; results of an earlier demonstration there are replaced."""
@@ -89,7 +89,7 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise from_os_error(error) from error
-    demo = Demo(folder, workers, progress or Silent(), say)
+    demo = Demo(folder, workers, say)
     for number, step in enumerate(STEPS, start=1):
         title = (step.__doc__ or step.__name__).splitlines()[0]
         say(f"[{number}/{len(STEPS)}] {title}")

@@ -236,6 +236,17 @@ def test_two_processes_make_it_once(data: Path, cache: Path, tmp_path: Path) -> 
     assert calls.read_text() == "x"
 
 
+def test_what_a_killed_run_left_is_no_hindrance(cache: Path, register: Register, make_wheel: MakeWheel) -> None:
+    wheel = make_wheel({"a.txt": RAW})
+    (cache / "wheels" / "toydata-1.0.new").mkdir(parents=True)
+    (cache / "wheels" / "toydata-1.0.new" / "half.whl").write_bytes(b"half")
+    (cache / ".toy.txt.new").write_bytes(b"half of something longer than the finished file")
+    register(FINISHED, WheelFiles(wheel, ("a.txt",), word_pairs))
+    assert locate("toy").read_bytes() == FINISHED
+    assert left_in(cache) == ["toy.txt"]
+    assert [item.name for item in (cache / "wheels").iterdir()] == ["toydata-1.0.whl"]
+
+
 def test_the_lock_is_freed_after_an_error(cache: Path) -> None:
     with pytest.raises(ZeroDivisionError), locked("a"):
         raise ZeroDivisionError

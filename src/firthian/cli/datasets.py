@@ -8,6 +8,7 @@ import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Json, say, show_json
+from firthian.progress import on_terminal
 
 if TYPE_CHECKING:
     from firthian.datasets.store import Status
@@ -55,13 +56,9 @@ def fetch(
     from firthian.datasets import find_dataset, locate
 
     wanted = [find_dataset(name).name for name in names]
-    paths = {}
-    for name in wanted:
-        paths[name] = str(locate(name))
-        if not json:
-            say(paths[name])
-    if json:
-        show_json(paths)
+    with on_terminal() as progress:
+        paths = {name: str(locate(name, progress)) for name in wanted}
+    show_json(paths) if json else say("\n".join(paths.values()))
 
 
 @datasets.command()

@@ -8,7 +8,6 @@ import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Workers
-from firthian.progress import on_terminal
 
 
 @app.command()
@@ -19,5 +18,4 @@ def demo(
     """Fetch a small corpus, count it, and show what comes out."""
     from firthian.demo import run
 
-    with on_terminal() as progress:
-        run(output, workers=workers, progress=progress)
+    run(output, workers=workers)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -171,10 +172,16 @@ class Wheel:
         path = folder / f"{self.project}-{self.version}.whl"
         with locked(path.name):
             if not path.is_file():
-                with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as fresh:
-                    found = self._download(Path(fresh))
+                fresh = path.with_suffix(".new")
+                # The lock is ours, so a folder of this name can only be the rest of a run that was killed.
+                shutil.rmtree(fresh, ignore_errors=True)
+                try:
+                    fresh.mkdir()
+                    found = self._download(fresh)
                     check_file(found, self.sha256)
                     found.replace(path)
+                finally:
+                    shutil.rmtree(fresh, ignore_errors=True)
             else:
                 check_file(path, self.sha256)
         return path

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from firthian.datasets.finishing import unchanged
 from firthian.datasets.registry import Dataset, find_dataset
 from firthian.datasets.sources import LocalFile, Source, check_file, file_sha256
 from firthian.errors import FirthianError, from_os_error
+from firthian.progress import Progress, Silent
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def find_here(dataset: Dataset) -> Path | None:
     return cached if cached.is_file() else None
 
 
-def locate(name: str) -> Path:
+def locate(name: str, progress: Progress | None = None) -> Path:
     """Give the file of a data set, fetched when it must be.
 
     What lies in the cache was checked when it was made; a file of another size was changed since and is refused.
@@ -58,6 +57,7 @@ def locate(name: str) -> Path:
     dataset = find_dataset(name)
     path = find_here(dataset)
     if path is None:
+        (progress or Silent()).start(f"fetching {dataset.name}")
         with locked(dataset.name):
             # Another process may have made it while this one waited.
             path = find_here(dataset) or _make(dataset)
@@ -83,14 +83,13 @@ def _make(dataset: Dataset) -> Path:
 def _write(dataset: Dataset, source: Source) -> Path:
     folder = cache_folder(make=True)
     target = folder / dataset.file
-    handle, name = tempfile.mkstemp(prefix=f".{dataset.file}.", dir=folder)
-    staging = Path(name)
+    # The lock is ours, so a file of this name can only be the rest of a run that was killed.
+    staging = folder / f".{dataset.file}.new"
     try:
-        with os.fdopen(handle, "wb") as file, source.open() as streams:
+        with staging.open("wb") as file, source.open() as streams:
             for piece in (source.finish or unchanged)(streams):
                 file.write(piece)
         check_file(staging, dataset.sha256)
-        staging.chmod(0o644)
         staging.replace(target)
     except OSError as error:
         raise from_os_error(error) from error
