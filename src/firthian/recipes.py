@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from firthian.errors import FirthianError, suggest
@@ -134,6 +134,7 @@ _MODELS, _SOLVERS = "firthian.models", "firthian.solvers"
 
 _SHIFT = Option("shift", 1.0, "k of the shift log k; 1 is no shift", low=1e-9)
 _SMOOTHING = Option("ns_exponent", 0.75, "power of the context distribution", low=0, high=2)
+_COMBINE = Option("combine", "u", "vectors are u, u+c or their mean", "solver", choices=("u", "u+c", "mean"))
 _POWER = Option("eigenvalue_power", 0.5, "vectors are Q·lambda^power", "solver", low=0, high=2)
 
 RECIPES: tuple[Recipe, ...] = (
@@ -146,6 +147,21 @@ RECIPES: tuple[Recipe, ...] = (
         (_SMOOTHING, _SHIFT),
         counting={"sample": 1e-3},
         dimension=0,
+    ),
+    Recipe(
+        "glove",
+        "GloVe: logarithms of counts by weighted least squares, Adagrad",
+        "Pennington, Socher and Manning 2014",
+        f"{_MODELS}.glove:GloVe",
+        f"{_SOLVERS}.adagrad:Adagrad",
+        (
+            Option("x_max", 10.0, "counts from here on have weight 1; 10 for tens of millions of tokens", low=1e-9),
+            Option("weight_exponent", 0.75, "power of the weight of smaller counts", low=0, high=10),
+            Option("epochs", 15, "passes over the pairs", "solver", low=1),
+            Option("alpha", 0.05, "rate of learning", "solver", low=1e-9, high=10),
+            replace(_COMBINE, default="u+c"),
+        ),
+        counting={"window": 10, "weighting": "harmonic"},
     ),
 )
 
