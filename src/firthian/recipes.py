@@ -163,6 +163,24 @@ RECIPES: tuple[Recipe, ...] = (
         ),
         counting={"window": 10, "weighting": "harmonic"},
     ),
+    Recipe(
+        "sgns-sgd",
+        "skip-gram (or CBOW) with negative sampling by stochastic gradient on the text",
+        "Mikolov, Sutskever, Chen, Corrado and Dean 2013",
+        f"{_MODELS}.skipgram:from_text",
+        f"{_SOLVERS}.stochastic:StochasticGradient",
+        (
+            Option("cbow", False, "predict a word from the mean of its neighbours instead"),
+            Option("negative", 5, "noise words for each pair", low=0, high=1000),
+            _SMOOTHING,
+            Option("epochs", 5, "passes over the text", "solver", low=1),
+            Option("alpha", 0.025, "rate of learning at the start", "solver", low=1e-9, high=10),
+            Option("min_alpha", 0.0001, "rate of learning at the end", "solver", low=0, high=10),
+            _COMBINE,
+        ),
+        counting={"window": 5, "weighting": "dynamic", "sample": 1e-3},
+        source="tokens",
+    ),
 )
 
 
