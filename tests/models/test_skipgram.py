@@ -268,7 +268,7 @@ def test_nothing_is_left_on_disk(tmp_path, monkeypatch):
 def test_counts_are_refused(tmp_path):
     counts = ft.count(two_topics(), tmp_path / "counts")
     for source in (counts, str(tmp_path / "counts"), tmp_path / "counts"):
-        with pytest.raises(ft.FirthianError, match="learns from the text itself.*give it the corpus"):
+        with pytest.raises(ft.FirthianError, match=r"learns from the text itself.*give it the corpus"):
             ft.train(source, "sgns-sgd")
 
 

@@ -1,4 +1,4 @@
-"""GloVe, slowly: the objective of Pennington, Socher and Manning (2014), its gradient, and Stanford's steps, in double precision."""
+"""GloVe, slowly: the objective of Pennington, Socher and Manning (2014), its gradient, Stanford's steps; in doubles."""
 
 from __future__ import annotations
 
