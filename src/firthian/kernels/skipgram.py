@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from firthian.kernels.prefetch import fetch_row
 from firthian.kernels.selection import counter_random, mix
 from firthian.kernels.windows import DOCUMENT_END
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+#: How many samples ahead parameters are asked for; without it much of the time goes into waiting for memory.
+AHEAD = 4
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -152,11 +156,17 @@ def logistic_steps(samples: Array, starts: Array, cell: int, words: Array, conte
     alpha·(y - sigma(u·c)) times c for u and times u for c.
     """
     width = words.shape[1]
+    flat_words, flat_contexts = words.reshape(-1), contexts.reshape(-1)
     loss = 0.0
     product = 1.0
     factors = 0
     for block in range(samples.shape[0]):
-        for n in range(starts[block, cell], starts[block, cell + 1]):
+        end = starts[block, cell + 1]
+        for n in range(starts[block, cell], end):
+            soon = min(n + AHEAD, end - 1)
+            coming = np.int64(samples[block, soon, 1])
+            fetch_row(flat_words, np.int64(samples[block, soon, 0]), width)
+            fetch_row(flat_contexts, coming if coming >= 0 else ~coming, width)
             context = samples[block, n, 1]
             label = context >= 0
             u, c = words[np.uint64(samples[block, n, 0])], contexts[np.uint64(context if label else ~context)]
