@@ -219,6 +219,32 @@ def test_first_loss_is_that_of_zero_context_vectors():
     assert 5 < per_pair <= 6, "one pair and five noise words, less those that hit the neighbour"
 
 
+def test_objective_is_that_of_the_result():
+    """A short text is its own excerpt, so the twin can work out the objective from the finished vectors."""
+    options = {"vector_size": 4, "epochs": 3, "alpha": 0.1}
+    vectors = ft.train(two_topics(documents=6), "sgns-sgd", **options, counting=COUNTING)
+    job = CountJob.create(two_topics(documents=6), min_count=1)
+    with Tokens.read(job, HowToRun(Threads(1), check_budget(None), Silent())) as tokens:
+        reaches, before, after, bounds, aliases, negative = SkipGram(tokens, Run()).drawing
+        (group,) = tokens.groups()
+    drawn = slow.samples(
+        [*group.stream.tolist(), -1], 0, group.stream.size, 0, 1, model_module.OBJECTIVE_EPOCH, reaches, before, after,
+        bounds=bounds, aliases=aliases, negative=negative,
+    )  # fmt: skip
+    loss = slow.skip_gram(drawn, vectors.matrix.astype(np.float64), vectors.contexts.astype(np.float64), 0.0)
+    pairs = sum(context >= 0 for _, context in drawn)
+    assert vectors.record["objective"][-1] == pytest.approx(loss / pairs, rel=1e-5)
+
+
+def test_excerpts_come_from_everywhere(monkeypatch):
+    monkeypatch.setattr(model_module, "LEAST_TOKENS", 100)
+    with read() as tokens:
+        model = SkipGram(tokens, Run())
+        excerpts = [(stretch.position, model.excerpt(stretch)) for stretch in model.stretches(0, 1)]
+    assert excerpts[-1][0] > 1700
+    assert 100 <= sum(part.size for _, part in excerpts) < 150
+
+
 def test_record_says_the_same_as_for_counts():
     counting = {"min_count": 2, "window": 3, "weighting": "flat", "sample": 0.01}
     by_text = ft.train(two_topics(), "sgns-sgd", vector_size=4, counting=counting).record

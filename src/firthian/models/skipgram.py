@@ -30,6 +30,9 @@ STRETCH_SAMPLES = 1 << 23
 #: Small texts are cut into shorter stretches, about so many in all, so that the rate of learning falls smoothly.
 SMOOTH_STRETCHES, LEAST_TOKENS = 256, 1024
 
+#: The objective is computed with windows and noise of an epoch that is never trained.
+OBJECTIVE_EPOCH = 1 << 62
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -87,10 +90,14 @@ class SkipGram:
         self.most_samples = 2 * options.window * (1 + negative)
         self._room: tuple[Array, Array, Array] | None = None
 
+    def stretch_tokens(self, epochs: int) -> int:
+        """Say how long a stretch is at most."""
+        smooth = max(LEAST_TOKENS, int(self.epoch_tokens * epochs / SMOOTH_STRETCHES))
+        return max(1, min(STRETCH_SAMPLES // self.most_samples, smooth))
+
     def stretches(self, epoch: int, epochs: int) -> Iterator[Stretch]:
         """Cut the text of an epoch into stretches; neither workers nor memory change where."""
-        smooth = max(LEAST_TOKENS, int(self.epoch_tokens * epochs / SMOOTH_STRETCHES))
-        length = max(1, min(STRETCH_SAMPLES // self.most_samples, smooth))
+        length = self.stretch_tokens(epochs)
         position = 0
         for group in self.tokens.groups(epoch):
             begin, end = group.core
@@ -124,6 +131,20 @@ class SkipGram:
         pairs = sum(self.run.executor.map(draw, range(PARTS)))
         shifts = self.run.generator(stretch.epoch, stretch.position).permutation(PARTS).tolist()
         return math.fsum(over_cells(self.run, step, shifts)), pairs
+
+    def excerpt(self, stretch: Stretch) -> Array:
+        """Give the beginning of a stretch; those of all stretches of an epoch are about as long as one stretch."""
+        length = stretch.last - stretch.first
+        share = math.ceil(length * min(1.0, length / self.epoch_tokens))
+        return stretch.stream[stretch.first : stretch.first + share].copy()
+
+    def objective(self, excerpts: list[Array], words: Array, contexts: Array) -> float:
+        """Give the mean loss over the pairs of excerpts, each taken as a document; the same pairs and noise every time."""
+        end = np.array([-1], dtype=np.int32)
+        stream = np.concatenate([part for excerpt in excerpts for part in (excerpt, end)])
+        # Steps at the rate 0 change nothing and tell the loss.
+        loss, pairs = self.descend(Stretch(stream, 0, stream.size, OBJECTIVE_EPOCH, 0), words, contexts, 0.0)
+        return loss / max(pairs, 1)
 
     def _make_room(self, block: int) -> tuple[Array, Array, Array]:
         """Keep the same memory for the samples of every stretch."""

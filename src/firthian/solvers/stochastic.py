@@ -17,11 +17,14 @@ _START = 1
 class StochasticGradient:
     """Goes through the stretches of a text ``epochs`` times; the rate falls from ``alpha`` to ``min_alpha``.
 
-    Word vectors begin at uniform(-0.5, 0.5) / dimension, context vectors at zero. The objective of an epoch is the mean
-    loss of its samples, each taken just before the step on it: an honest estimate, since the noise is always fresh.
+    Word vectors begin at uniform(-0.5, 0.5) / dimension, context vectors at zero.
+
+    The objective after each epoch is the mean loss over a fixed sample of the text: excerpts from everywhere in it, with
+    noise that is not trained on. The loss met on the way would not do: it is low while the rate is high, because
+    vectors then follow the document that is being read.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("stretches", "descend", "shape", "epoch_tokens")
+    requires: ClassVar[tuple[str, ...]] = ("stretches", "descend", "excerpt", "objective", "shape", "epoch_tokens")
 
     def __init__(self, epochs: int = 5, alpha: float = 0.025, min_alpha: float = 0.0001, combine: str = "u") -> None:
         if min_alpha > alpha:
@@ -39,24 +42,26 @@ class StochasticGradient:
         words = small_start(run.generator(_START), number, dimension)
         contexts = np.zeros((others, padded(dimension)), dtype=np.float32)
         total = self.epochs * model.epoch_tokens
-        done = all_pairs = 0
+        done = pairs = 0
+        excerpts: list[Any] = []
         objective: list[float] = []
         run.progress.start("stochastic gradient", total)
         for epoch in range(self.epochs):
-            loss, pairs = 0.0, 0
             for stretch in model.stretches(epoch, self.epochs):
+                if epoch == 0:
+                    excerpts.append(model.excerpt(stretch))
                 alpha = self.alpha - (self.alpha - self.min_alpha) * min(1.0, done / total)
-                met, found = model.descend(stretch, words, contexts, alpha)
-                loss, pairs = loss + met, pairs + found
-                done += stretch.tokens
-                run.progress.advance(stretch.tokens, f"loss {loss / max(pairs, 1):.4f}")
-            objective.append(loss / max(pairs, 1))
-            all_pairs += pairs
+                _, found = model.descend(stretch, words, contexts, alpha)
+                tokens = stretch.tokens
+                done, pairs = done + tokens, pairs + found
+                run.progress.advance(tokens)
+            objective.append(model.objective(excerpts, words, contexts))
+            run.progress.advance(0, f"objective {objective[-1]:.4f}")
         words, contexts = words[:, :dimension], contexts[:, :dimension]
         return Solution(
             np.ascontiguousarray(combine(words, contexts, self.combine)),
             np.ascontiguousarray(contexts),
             objective,
             "stopped",
-            {"epochs": self.epochs, "tokens": done, "pairs": all_pairs},
+            {"epochs": self.epochs, "tokens": done, "pairs": pairs},
         )
