@@ -189,6 +189,18 @@ def test_workers_change_nothing_and_seeds_do(cbow, monkeypatch):
     assert not np.array_equal(one.matrix, other.matrix)
 
 
+@pytest.mark.parametrize("cbow", [False, True])
+def test_length_of_stretches_changes_no_window(cbow, monkeypatch):
+    found = []
+    for length in (1024, 300, 77):
+        monkeypatch.setattr(model_module, "LEAST_TOKENS", length)
+        vectors = ft.train(
+            two_topics(), "sgns-sgd", vector_size=4, epochs=1, cbow=cbow, counting=COUNTING | {"window": 9}
+        )
+        found.append(vectors.record["stats"]["pairs"])
+    assert found[0] == found[1] == found[2]
+
+
 def test_memory_changes_nothing():
     small, large = (
         ft.train(two_topics(), "sgns-sgd", vector_size=10, epochs=1, counting=COUNTING, memory=size)

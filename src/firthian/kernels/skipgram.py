@@ -100,7 +100,8 @@ def draw_samples(
 
     Each neighbour within reach is a pair, and brings ``negative`` samples from the noise; noise that hits the neighbour
     itself is left out, as in word2vec. ``position`` is the place of ``stream[first]`` in the epoch. Cell (p, q) holds
-    the words with number mod ``parts`` = p and the contexts with q; its samples begin at ``starts[p * parts + q]``.
+    the words with number mod ``parts`` (a power of two) = p and the contexts with q; its samples begin at
+    ``starts[p * parts + q]``. ``raw`` is room for as many samples as ``samples``.
     """
     mask = parts - 1
     starts[:] = 0
