@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from firthian._version import __version__
-from firthian.cooccurrence.counting import count
+from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
+from firthian.cooccurrence.tokens import Tokens
 from firthian.errors import FirthianError
 from firthian.memory import PeakMemory
 from firthian.progress import Progress
@@ -54,10 +56,12 @@ def train(
     settings = chosen.settings(options)
     run = Run.create(seed, workers, memory, progress)
     begin = time.perf_counter()
-    with PeakMemory() as peak:
-        data: Counts | Vectors
+    with PeakMemory() as peak, ExitStack() as stack:
+        data: Counts | Tokens | Vectors
         if chosen.source == "vectors":
             data = find_vectors(source, chosen)
+        elif chosen.source == "tokens":
+            data = stack.enter_context(find_tokens(source, chosen, run, counting or {}))
         else:
             data = find_counts(source, chosen, run, counting or {})
         dimension = check_dimension(chosen, vector_size, len(data.vocabulary))
@@ -86,21 +90,32 @@ def find_vectors(source: Any, recipe: Recipe) -> Vectors:
 
 def find_counts(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Counts:
     """Take counts as they are, open a folder of them, or count a corpus the way the recipe likes."""
-    if isinstance(source, Counts):
-        given: Counts | None = source
-    elif isinstance(source, str | os.PathLike) and (Path(source) / "counts.json").is_file():
-        given = Counts.load(source)
-    else:
-        given = None
-    if given is not None:
+    if is_counts(source):
         if counting:
             raise FirthianError(
                 f"counting options ({', '.join(counting)}) do not apply to ready counts",
                 hint="give the corpus instead",
             )
-        return given
+        return source if isinstance(source, Counts) else Counts.load(source)
     settings = {"seed": run.seed, **recipe.counting, **counting}
     return count(source, workers=run.executor.workers, memory=run.budget, progress=run.progress, **settings)
+
+
+def find_tokens(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Tokens:
+    """Tokenise a corpus the way the recipe likes; close the result when done with it."""
+    if is_counts(source):
+        raise FirthianError(
+            f"the recipe {recipe.name} learns from the text itself, not from counts", hint="give it the corpus"
+        )
+    job = CountJob.create(source, **{"seed": run.seed, **recipe.counting, **counting})
+    return Tokens.read(job, HowToRun(run.executor, run.budget, run.progress))
+
+
+def is_counts(source: Any) -> bool:
+    """Tell whether a source is counts, open or in a folder."""
+    return isinstance(source, Counts) or (
+        isinstance(source, str | os.PathLike) and (Path(source) / "counts.json").is_file()
+    )
 
 
 def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
@@ -123,7 +138,12 @@ def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
 
 
 def finish(
-    solution: Solution, data: Counts | Vectors, recipe: Recipe, settings: Mapping[str, Any], dimension: int, seed: int
+    solution: Solution,
+    data: Counts | Tokens | Vectors,
+    recipe: Recipe,
+    settings: Mapping[str, Any],
+    dimension: int,
+    seed: int,
 ) -> Vectors:
     """Make vectors of a solution and write down where they come from."""
     if isinstance(data, Vectors):

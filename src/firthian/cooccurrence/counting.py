@@ -57,6 +57,47 @@ class CountJob:
     phrases: PhraseOptions | None = None
     strict: bool = False
 
+    @classmethod
+    def create(
+        cls,
+        corpus: Any,
+        *,
+        window: int = 5,
+        weighting: str = "dynamic",
+        context: str = "both",
+        min_count: int | None = None,
+        max_vocab: int | None = None,
+        vocabulary: str | os.PathLike[str] | Iterable[str] | None = None,
+        stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
+        sample: float = 0.0,
+        sample_mode: str = "drop",
+        keep_positions: bool = False,
+        seed: int = 1,
+        dtype: str = "float32",
+        tokenizer: str | Tokenizer = "unicode",
+        keep_case: bool = False,
+        fold_numbers: bool = False,
+        phrases: str | PhraseOptions | None = None,
+        format: str = "auto",
+        text_column: str | None = None,
+        strict: bool = False,
+    ) -> CountJob:
+        """Check the settings a user gives to ``count``."""
+        only = read_words(vocabulary)
+        return cls(
+            corpus=open_corpus(corpus, format, text_column),
+            tokenizer=tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer, keep_case, fold_numbers),
+            limits=VocabularyLimits(
+                min_count=min_count if min_count is not None else 5 if only is None else 1,
+                max_vocab=max_vocab,
+                only=only,
+                stop_words=read_words(stop_words) or frozenset(),
+            ),
+            options=CountOptions(window, weighting, context, keep_positions, sample, sample_mode, seed, dtype),
+            phrases=PhraseOptions(phrases) if isinstance(phrases, str) else phrases,
+            strict=strict,
+        )
+
     def describe(self) -> dict[str, Any]:
         """Give the settings by name."""
         limits = self.limits
@@ -99,19 +140,11 @@ def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, fo
     partial = target.absolute().with_name(target.name + ".partial")
     _open_partial(partial, job, how, resume, force)
     try:
-        spool = tokenize_corpus(
-            job.corpus, job.tokenizer, partial, how.executor, how.progress, job.strict, how.segment_bytes
-        )
-        found_phrases = 0
-        if job.phrases is not None:
-            spool, found_phrases = _join_phrases(spool, job.phrases, how)
-        how.progress.start("building vocabulary")
-        result = build_vocabulary(spool.__iter__, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        spool, result, record = prepare(job, partial, how)
         _check_sums(result, job.options)
         staging = partial / "counts"
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir()
-        record = _record(job, spool, result, found_phrases)
         _count_spool(spool, result, job.options, partial, staging, record, how)
         replace(staging, target, force)
     except (FirthianError, OSError) as error:
@@ -121,6 +154,19 @@ def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, fo
             raise from_os_error(error) from error
         raise
     shutil.rmtree(partial, ignore_errors=True)
+
+
+def prepare(job: CountJob, folder: Path, how: HowToRun) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
+    """Tokenise into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
+    spool = tokenize_corpus(
+        job.corpus, job.tokenizer, folder, how.executor, how.progress, job.strict, how.segment_bytes
+    )
+    found_phrases = 0
+    if job.phrases is not None:
+        spool, found_phrases = _join_phrases(spool, job.phrases, how)
+    how.progress.start("building vocabulary")
+    result = build_vocabulary(spool.__iter__, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+    return spool, result, _record(job, spool, result, found_phrases)
 
 
 def _open_partial(partial: Path, job: CountJob, how: HowToRun, resume: bool, force: bool) -> None:
@@ -296,18 +342,26 @@ def count(
     >>> counts["the", "cat"], counts["sat", "ran"]
     (2.0, 0.0)
     """
-    only = read_words(vocabulary)
-    job = CountJob(
-        corpus=open_corpus(corpus, format, text_column),
-        tokenizer=tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer, keep_case, fold_numbers),
-        limits=VocabularyLimits(
-            min_count=min_count if min_count is not None else 5 if only is None else 1,
-            max_vocab=max_vocab,
-            only=only,
-            stop_words=read_words(stop_words) or frozenset(),
-        ),
-        options=CountOptions(window, weighting, context, keep_positions, sample, sample_mode, seed, dtype),
-        phrases=PhraseOptions(phrases) if isinstance(phrases, str) else phrases,
+    job = CountJob.create(
+        corpus,
+        window=window,
+        weighting=weighting,
+        context=context,
+        min_count=min_count,
+        max_vocab=max_vocab,
+        vocabulary=vocabulary,
+        stop_words=stop_words,
+        sample=sample,
+        sample_mode=sample_mode,
+        keep_positions=keep_positions,
+        seed=seed,
+        dtype=dtype,
+        tokenizer=tokenizer,
+        keep_case=keep_case,
+        fold_numbers=fold_numbers,
+        phrases=phrases,
+        format=format,
+        text_column=text_column,
         strict=strict,
     )
     how = HowToRun(Threads(workers), check_budget(memory), progress or Silent())

@@ -91,7 +91,7 @@ def _selected(spool: Spool, vocabulary: Vocabulary, options: CountOptions, execu
     table = TypeTable.of_words(vocabulary.words)
     thresholds = np.empty(0, dtype=np.uint64)
     if options.sample > 0 and options.sample_mode == "drop":
-        thresholds = _thresholds(options.keep_probabilities(vocabulary.counts))
+        thresholds = probability_bounds(options.keep_probabilities(vocabulary.counts))
     seed = np.uint64(options.seed)
 
     def task(number: int) -> Array:
@@ -117,7 +117,7 @@ def _selected(spool: Spool, vocabulary: Vocabulary, options: CountOptions, execu
     return executor.map(task, range(spool.segments))
 
 
-def _thresholds(keep: Array) -> Array:
+def probability_bounds(keep: Array) -> Array:
     """Probabilities as bounds on 64 random bits, the same on every machine."""
     scaled = np.floor(keep * 2.0**53).astype(np.uint64) << np.uint64(11)
     return np.where(keep >= 1.0, np.uint64(0xFFFFFFFFFFFFFFFF), scaled).astype(np.uint64)

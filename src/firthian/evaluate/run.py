@@ -86,10 +86,9 @@ def _named(vectors: Source | Iterable[Source] | Mapping[str, Source]) -> Iterato
 def _open(source: Source) -> Vectors:
     if isinstance(source, Vectors):
         return source
-    from firthian import load
+    from firthian.vectors.loading import open_vectors
 
-    opened: Vectors = load(Path(source))
-    return opened
+    return open_vectors(Path(source))
 
 
 def _check_coverage(name: str, results: Mapping[str, Mapping[str, Any]]) -> None:

@@ -1,0 +1,127 @@
+"""What a recipe is: a model, a solver, their options with limits, and how to count for them."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from firthian.errors import FirthianError, suggest
+
+
+@dataclass(frozen=True)
+class Option:
+    """One thing a user may set, with its limits.
+
+    >>> Option("shift", 1.0, "the k in log k", low=0).check("2")
+    2.0
+    """
+
+    name: str
+    default: Any
+    help: str
+    #: Which part takes it: ``model``, ``solver``, or ``result`` (what is made of the solution).
+    part: str = "model"
+    choices: tuple[str, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    #: Words that are allowed beside numbers, such as ``auto``.
+    words: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Any:
+        """Read a value, given as itself or as text, and say what is wrong with it."""
+        if value is None or (isinstance(value, str) and value in self.words):
+            return value
+        wanted: type = type(self.default) if self.default is not None and self.default not in self.words else float
+        try:
+            if wanted is bool:
+                result: Any = _boolean(value)
+            elif wanted is str:
+                result = str(value)
+            elif wanted is int:
+                result = int(value)
+                if isinstance(value, float) and value != result:
+                    raise ValueError
+            else:
+                result = float(value)
+        except (TypeError, ValueError):
+            raise self._wrong(value) from None
+        if self.choices and result not in self.choices:
+            raise FirthianError(
+                f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}",
+                suggest(str(value), self.choices),
+            )
+        if wanted in (int, float) and not self.low <= result <= self.high:
+            raise self._wrong(value)
+        return result
+
+    def _wrong(self, value: Any) -> FirthianError:
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(self.default), "a number")
+        limits = ""
+        if self.low > -math.inf and self.high < math.inf:
+            limits = f" from {self.low:g} to {self.high:g}"
+        elif self.low > -math.inf:
+            limits = f" of at least {self.low:g}"
+        extra = f" or {' or '.join(self.words)}" if self.words else ""
+        return FirthianError(f"{self.name} must be {kind}{limits}{extra}, got {value!r}", hint=self.help)
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    known = {
+        "true": True,
+        "yes": True,
+        "1": True,
+        "on": True,
+        "false": False,
+        "no": False,
+        "0": False,
+        "off": False,
+    }
+    text = str(value).lower()
+    if text not in known:
+        raise ValueError
+    return known[text]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model, a solver, their options, and how to count for them."""
+
+    name: str
+    summary: str
+    paper: str
+    #: ``module:Class`` of each part; imported only when the recipe is used.
+    model: str
+    solver: str
+    options: tuple[Option, ...] = ()
+    #: Counting settings that differ from those of ``firth count``.
+    counting: Mapping[str, Any] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    #: What it learns from: ``counts``, ``tokens`` (the corpus itself) or ``vectors`` (given ones).
+    source: str = "counts"
+    #: The number of dimensions without ``--dim``; 0 where the recipe has none.
+    dimension: int = 100
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Check the options a user gave and fill in the others."""
+        known = {option.name: option for option in self.options}
+        for name in given:
+            if name not in known:
+                raise FirthianError(
+                    f"the recipe {self.name} has no option {name!r}",
+                    suggest(name, known) if known else "it has none",
+                )
+        return {name: option.check(given.get(name, option.default)) for name, option in known.items()}
+
+    def part(self, which: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the settings that belong to one part."""
+        return {option.name: settings[option.name] for option in self.options if option.part == which}
+
+    def load(self, which: str) -> Callable[..., Any]:
+        """Import the class of the model or the solver."""
+        module, _, name = (self.model if which == "model" else self.solver).partition(":")
+        return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
