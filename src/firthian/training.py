@@ -24,10 +24,7 @@ from firthian.solvers.base import Solution, check_fit
 from firthian.vectors.vectors import Vectors
 
 #: The recipe of ``firth train`` without ``-m``.
-DEFAULT_RECIPE = "ppmi"
-
-#: Options that are flags of their own on the command line, for every recipe that has them.
-COMMON_OPTIONS = ("epochs", "negative")
+DEFAULT_RECIPE = "psd"
 
 
 def train(

@@ -7,6 +7,7 @@ import functools
 import inspect
 import json as json_module
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -155,3 +156,12 @@ def read_settings(pairs: list[str]) -> dict[str, Any]:
             raise FirthianError(f"--set {pair} is not name=value", hint="write it as --set name=value")
         settings[name.strip().replace("-", "_")] = value.strip()
     return settings
+
+
+def find_source(paths: list[str], counting: dict[str, Any]) -> Any:
+    """Take one folder of counts as it is, anything else as a corpus; its reader's settings leave ``counting``."""
+    from firthian.corpus.readers import Files
+
+    if len(paths) == 1 and (Path(paths[0]) / "counts.json").is_file():
+        return paths[0]
+    return Files(paths, counting.pop("format", "auto"), counting.pop("text_column", None))
