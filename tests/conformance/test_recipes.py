@@ -166,3 +166,15 @@ def test_options_are_checked(name):
             if np.isfinite(option.low):
                 with pytest.raises(FirthianError, match=option.name):
                     option.check(option.low - 1)
+
+
+@pytest.mark.parametrize("name", [recipe.name for recipe in RECIPES if recipe.source == "vectors"])
+def test_recipes_of_vectors_take_vectors_or_their_path(name, tmp_path):
+    pytest.importorskip("firthian.vectors.loading")
+    with pytest.raises(FirthianError, match="learns from vectors"):
+        ft.train(corpus(), name, vector_size=4)
+    vectors = given(tuple(corpus()))
+    vectors.save(tmp_path / "vectors")
+    again = ft.train(tmp_path / "vectors", name, vector_size=DIMENSION)
+    assert fingerprint(again) == fingerprint(fitted(name))
+    assert again.record["vectors"]["recipe"] == "svd"

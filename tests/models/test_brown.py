@@ -91,17 +91,17 @@ def test_wrong_prefixes_are_told(text):
 
 def test_the_kept_costs_are_those_of_the_definition():
     """After many words have come and been merged, the table of costs equals one computed from scratch."""
-    from firthian.kernels.brown import g, take_in
+    from firthian.kernels.brown import h, take_in
 
     size, slots = 80, 11
     matrix = np.floor(neighbours(size, 9))
     forward, backward = (scipy.sparse.csr_array(one) for one in (matrix, matrix.T))
-    table, cost, corners = np.zeros((3, slots, slots))
+    table, entropic, cost, corners = np.zeros((4, slots, slots))
     totals, joint, used = np.zeros((2, slots)), np.zeros((2, slots, slots)), np.zeros(slots, dtype=bool)
     class_of = np.full(size, -1)
     rows = [part for one in (forward, backward) for part in (one.indptr, one.indices, one.data)]
     word_totals = np.stack([matrix.sum(axis=1), matrix.sum(axis=0)])
-    take_in(*rows, word_totals, 0, size, class_of, table, totals, used, cost, corners, joint)
+    take_in(*rows, word_totals, 0, size, class_of, table, entropic, totals, used, cost, corners, joint)
 
     member = np.eye(slots)[class_of]
     np.testing.assert_allclose(table, member.T @ matrix @ member)
@@ -110,5 +110,6 @@ def test_the_kept_costs_are_those_of_the_definition():
     assert len(taken) == slots - 1
     for a, b in itertools.combinations(taken, 2):
         others = [d for d in taken if d not in (a, b)]
-        wanted = sum(g(table[a, d], table[b, d]) + g(table[d, a], table[d, b]) for d in others)
+        pairs = [(one[a, d], one[b, d]) for d in others for one in (table, table.T)]
+        wanted = sum(h(x) + h(y) - h(x + y) for x, y in pairs)
         assert cost[a, b] == pytest.approx(wanted, rel=1e-9)

@@ -12,7 +12,8 @@ over these pairs (never positive), plus, from the totals (never negative),
 
 g is zero when either entry is: rare words are cheap. ``cost`` holds, for each two classes, the part of the loss from
 entries with *other* classes; it is kept up to date, as Liang (2005) does, so a word costs O(classes²) at most.
-``corners`` holds the part from the four entries between the two, ``joint`` the logarithms of l_s + l_t and r_s + r_t.
+``corners`` holds the part from the four entries between the two, ``joint`` the logarithms of l_s + l_t and r_s + r_t,
+``entropic`` h of every entry.
 """
 
 from __future__ import annotations
@@ -32,36 +33,32 @@ def h(value: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def g(a: float, b: float) -> float:
-    """What the information loses when two entries become one."""
-    if a <= 0 or b <= 0:
-        return 0.0
-    return h(a) + h(b) - h(a + b)
-
-
-@njit(cache=True, nogil=True)
 def log(value: float) -> float:
     """The logarithm of a total; one of zero is multiplied with zero, so any finite number will do."""
     return np.log(value) if value > 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def pair_up(table: Array, totals: Array, used: Array, corners: Array, joint: Array, slot: int) -> None:
+def pair_up(
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int
+) -> None:
     """Compute anew what a class has with each other one: their four entries, their joint totals."""
     for other in range(used.size):
         if used[other] and other != slot:
             a, b = min(slot, other), max(slot, other)
-            aa, ab, ba, bb = table[a, a], table[a, b], table[b, a], table[b, b]
-            corners[a, b] = h(aa) + h(ab) + h(ba) + h(bb) - h(aa + ab + ba + bb)
+            apart = entropic[a, a] + entropic[a, b] + entropic[b, a] + entropic[b, b]
+            corners[a, b] = apart - h(table[a, a] + table[a, b] + table[b, a] + table[b, b])
             for side in range(2):
                 joint[side, a, b] = log(totals[side, a] + totals[side, b])
 
 
 @njit(cache=True, nogil=True)
-def cheapest(table: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array) -> tuple[int, int]:
+def cheapest(
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array
+) -> tuple[int, int]:
     """Give the two classes whose merging loses least, the first of equals; -1 when there are no two."""
     size = used.size
-    # A, B and sum_sides A·log l
+    # A, B and, of each class, A·log l + B·log r
     sums, own = np.zeros((2, size)), np.zeros(size)
     for a in range(size):
         if used[a]:
@@ -76,10 +73,8 @@ def cheapest(table: Array, totals: Array, used: Array, cost: Array, corners: Arr
         if used[a]:
             for b in range(a + 1, size):
                 if used[b]:
-                    totals_part = (sums[0, a] + sums[0, b]) * joint[0, a, b] + (sums[1, a] + sums[1, b]) * joint[
-                        1, a, b
-                    ]
-                    loss = cost[a, b] + corners[a, b] + totals_part - own[a] - own[b]
+                    together = (sums[0, a] + sums[0, b]) * joint[0, a, b] + (sums[1, a] + sums[1, b]) * joint[1, a, b]
+                    loss = cost[a, b] + corners[a, b] + together - own[a] - own[b]
                     # Losses are differences of large sums: their rounding must not choose between equals.
                     if loss < best - 1e-9 * abs(loss):
                         best, s, t = loss, a, b
@@ -87,64 +82,89 @@ def cheapest(table: Array, totals: Array, used: Array, cost: Array, corners: Arr
 
 
 @njit(cache=True, nogil=True)
-def insert(table: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int) -> None:
+def insert(
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int
+) -> None:
     """Take in the class in an unused slot, whose entries are in the table already."""
     size = used.size
+    for d in range(size):
+        entropic[slot, d], entropic[d, slot] = h(table[slot, d]), h(table[d, slot])
     for a in range(size):
         if not used[a]:
             continue
+        before, after = table[a, slot] > 0, table[slot, a] > 0
         for b in range(a + 1, size):
             # The two classes a and b have one more neighbour.
             if used[b]:
-                cost[a, b] += g(table[a, slot], table[b, slot]) + g(table[slot, a], table[slot, b])
-    for x in range(size):
-        if used[x]:
-            total = 0.0
-            for d in range(size):
-                if used[d] and d != x:
-                    total += g(table[slot, d], table[x, d]) + g(table[d, slot], table[d, x])
-            cost[min(slot, x), max(slot, x)] = total
+                if before and table[b, slot] > 0:
+                    cost[a, b] += entropic[a, slot] + entropic[b, slot] - h(table[a, slot] + table[b, slot])
+                if after and table[slot, b] > 0:
+                    cost[a, b] += entropic[slot, a] + entropic[slot, b] - h(table[slot, a] + table[slot, b])
+        total = 0.0
+        for d in range(size):
+            if used[d] and d != a:
+                if table[slot, d] > 0 and table[a, d] > 0:
+                    total += entropic[slot, d] + entropic[a, d] - h(table[slot, d] + table[a, d])
+                if table[d, slot] > 0 and table[d, a] > 0:
+                    total += entropic[d, slot] + entropic[d, a] - h(table[d, slot] + table[d, a])
+        cost[min(slot, a), max(slot, a)] = total
     used[slot] = True
-    pair_up(table, totals, used, corners, joint, slot)
+    pair_up(table, entropic, totals, used, cost, corners, joint, slot)
 
 
 @njit(cache=True, nogil=True)
-def merge(table: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, s: int, t: int) -> None:
-    """Merge class t into class s; the slot of t becomes unused. It is quickest when t has few entries."""
+def merge_lines(lines: Array, entropic: Array, used: Array, cost: Array, s: int, t: int) -> None:
+    """Change the costs as s and t become one, as far as the entries ``lines[s]``, ``lines[t]`` of other classes go.
+
+    ``lines`` is the table, or its transpose for the entries of the other direction; s and t are not ``used`` now.
+    """
     size = used.size
-    used[s] = used[t] = False
+    # What a class's entries with s and t gain by becoming one: h(a + b) - h(a) - h(b)
+    gain = np.zeros(size)
+    for d in range(size):
+        if used[d] and lines[t, d] > 0:
+            gain[d] = h(lines[s, d] + lines[t, d]) - entropic[s, d] - entropic[t, d]
     for x in range(size):
         if not used[x]:
             continue
+        xs, xt = lines[s, x], lines[t, x]
         for y in range(x + 1, size):
             # Two other classes: their entries with s and with t become one. Where t has none, nothing changes.
-            if not used[y]:
-                continue
-            if table[x, t] > 0 or table[y, t] > 0:
-                cost[x, y] += g(table[x, s] + table[x, t], table[y, s] + table[y, t])
-                cost[x, y] -= g(table[x, s], table[y, s]) + g(table[x, t], table[y, t])
-            if table[t, x] > 0 or table[t, y] > 0:
-                cost[x, y] += g(table[s, x] + table[t, x], table[s, y] + table[t, y])
-                cost[x, y] -= g(table[s, x], table[s, y]) + g(table[t, x], table[t, y])
+            if used[y] and (xt > 0 or lines[t, y] > 0):
+                ys, yt = lines[s, y], lines[t, y]
+                cost[x, y] += gain[x] + gain[y] - h(xs + xt + ys + yt) + h(xs + ys) + h(xt + yt)
         # The merged class and x: t is no neighbour any more, and entries of s have grown where t had some.
-        change = -g(table[s, t], table[x, t]) - g(table[t, s], table[t, x])
+        change = h(lines[t, s] + lines[t, x]) - entropic[t, s] - entropic[t, x]
         for d in range(size):
-            if used[d] and d != x:
-                if table[t, d] > 0:
-                    change += g(table[s, d] + table[t, d], table[x, d]) - g(table[s, d], table[x, d])
-                if table[d, t] > 0:
-                    change += g(table[d, s] + table[d, t], table[d, x]) - g(table[d, s], table[d, x])
+            if used[d] and d != x and lines[t, d] > 0 and lines[x, d] > 0:
+                grown = lines[s, d] + lines[t, d]
+                change += gain[d] + entropic[t, d] - h(grown + lines[x, d]) + h(lines[s, d] + lines[x, d])
         cost[min(s, x), max(s, x)] += change
+
+
+@njit(cache=True, nogil=True)
+def merge(
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, s: int, t: int
+) -> None:
+    """Merge class t into class s; the slot of t becomes unused. It is quickest when t has few entries."""
+    size = used.size
+    used[s] = used[t] = False
+    merge_lines(table, entropic, used, cost, s, t)
+    merge_lines(table.T, entropic.T, used, cost, s, t)
     table[s, s] += table[s, t] + table[t, s] + table[t, t]
     for d in range(size):
         if used[d]:
             table[s, d] += table[t, d]
             table[d, s] += table[d, t]
-    table[t, :] = 0.0
-    table[:, t] = 0.0
-    totals[:, s] += totals[:, t]
+    for lines in (table, entropic):
+        lines[t, :] = 0.0
+        lines[:, t] = 0.0
     used[s] = True
-    pair_up(table, totals, used, corners, joint, s)
+    for d in range(size):
+        if used[d]:
+            entropic[s, d], entropic[d, s] = h(table[s, d]), h(table[d, s])
+    totals[:, s] += totals[:, t]
+    pair_up(table, entropic, totals, used, cost, corners, joint, s)
 
 
 @njit(cache=True, nogil=True)
@@ -166,6 +186,7 @@ def take_in(
     last: int,
     class_of: Array,
     table: Array,
+    entropic: Array,
     totals: Array,
     used: Array,
     cost: Array,
@@ -189,12 +210,12 @@ def take_in(
             if other >= 0 and other != slot:
                 table[other, slot] += t_values[p]
         totals[:, slot] = word_totals[:, word]
-        insert(table, totals, used, cost, corners, joint, slot)
+        insert(table, entropic, totals, used, cost, corners, joint, slot)
         if used.all():
-            s, t = cheapest(table, totals, used, cost, corners, joint)
+            s, t = cheapest(table, entropic, totals, used, cost, corners, joint)
             if entries(table, s) < entries(table, t):
                 s, t = t, s
-            merge(table, totals, used, cost, corners, joint, s, t)
+            merge(table, entropic, totals, used, cost, corners, joint, s, t)
             for member in range(word + 1):
                 if class_of[member] == t:
                     class_of[member] = s
@@ -202,10 +223,10 @@ def take_in(
 
 @njit(cache=True, nogil=True)
 def build_tree(
-    table: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, merges: Array
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, merges: Array
 ) -> None:
     """Merge all classes to one; ``merges`` receives the two slots of each merge, in order; the first keeps its number."""
     for step in range(merges.shape[0]):
-        s, t = cheapest(table, totals, used, cost, corners, joint)
-        merge(table, totals, used, cost, corners, joint, s, t)
+        s, t = cheapest(table, entropic, totals, used, cost, corners, joint)
+        merge(table, entropic, totals, used, cost, corners, joint, s, t)
         merges[step, 0], merges[step, 1] = s, t

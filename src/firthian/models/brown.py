@@ -41,9 +41,9 @@ class Brown:
         backward = forward.T.tocsr()
         words, slots = forward.shape[0], self.classes + 1
         word_totals = np.stack([matrix.astype(np.float64) @ np.ones(words) for matrix in (forward, backward)])
-        table, cost, corners = np.zeros((3, slots, slots))
+        table, entropic, cost, corners = np.zeros((4, slots, slots))
         totals, joint = np.zeros((2, slots)), np.zeros((2, slots, slots))
-        state = (table, totals, np.zeros(slots, dtype=np.bool_), cost, corners, joint)
+        state = (table, entropic, totals, np.zeros(slots, dtype=np.bool_), cost, corners, joint)
         class_of = np.full(words, -1, dtype=np.int64)
         rows = (*_arrays(forward), *_arrays(backward), word_totals)
         self.run.progress.start("clustering words", words)

@@ -43,8 +43,9 @@ class SparseOperator:
     def __init__(
         self, indptr: Array, indices: Array, values: Array, shape: tuple[int, int], symmetric: bool = False
     ) -> None:
-        self.indptr = indptr
-        self.indices = indices
+        # One set of types, so that the kernels are compiled once.
+        self.indptr = indptr.astype(np.int64, copy=False)
+        self.indices = indices.astype(np.int32, copy=False)
         self.values = values.astype(np.float32, copy=False)
         self.shape = shape
         self.symmetric = symmetric

@@ -74,7 +74,8 @@ def top_eigen(
         values, vectors = eigh(dense)
         order = _order(values, which)[:rank]
         values, vectors = values[order], vectors[:, order]
-        vectors = _one_more_product(vectors, dense @ vectors, values)
+        with one_blas_thread():
+            vectors = _one_more_product(vectors, dense @ vectors, values)
     else:
         limit = products or 12 * rank + 20 * BLOCK_COLUMNS
         values, vectors = _Search(operator, rank, run, which).solve(start, tolerance, limit)
@@ -105,11 +106,8 @@ def top_singular(
         dense = operator.times(np.eye(operator.shape[1], dtype=np.float32), run).astype(np.float64)
         with one_blas_thread():
             u, values, vt = np.linalg.svd(dense, full_matrices=False)
-            values, right = values[:rank], vt[:rank].T
-            left, right = (
-                _one_more_product(u[:, :rank], dense @ right, values),
-                _one_more_product(right, dense.T @ u[:, :rank], values),
-            )
+            u, values, v = u[:, :rank], values[:rank], vt[:rank].T
+            left, right = _one_more_product(u, dense @ v, values), _one_more_product(v, dense.T @ u, values)
     elif getattr(operator, "symmetric", False):
         found, left = top_eigen(operator, rank, run, "magnitude", start, tolerance, products)
         values, right = np.abs(found), left * np.where(found < 0, -1, 1).astype(np.float32)
@@ -129,14 +127,23 @@ def _by_normal_equations(
         start = operator.times(start, run)
     # A residual of A'A twice as large is one of A as large as asked for.
     _, one = top_eigen(normal, rank, run, "largest", start, 2 * tolerance, products)
-    # Rayleigh-Ritz on A itself: its values are not squared, so small ones keep their digits.
+    # Rayleigh-Ritz on A itself, in float64: its values are not squared first, so small ones keep their digits.
     image = normal.half.times(one, run)
-    squares, turn = eigh(inner(image.astype(np.float64), image.astype(np.float64), run))
-    squares, turn = squares[::-1], turn[:, ::-1]
+    white = _inverse_root(inner(one, one, run))
+    with one_blas_thread():
+        squares, turn = eigh(white @ inner(image.astype(np.float64), image.astype(np.float64), run) @ white)
+        squares, turn = squares[::-1], white @ turn[:, ::-1]
     values = np.sqrt(np.maximum(squares, 0))
     safe = np.where(values > 1e-6 * max(values[0], 1e-300), values, np.inf)
     one, other = times_small(one, turn, run), times_small(image, turn / safe, run)
     return (other, values, one) if tall else (one, values, other)
+
+
+def _inverse_root(gram: Array) -> Array:
+    """Give ``G^(-1/2)`` of the Gram matrix of nearly orthonormal vectors."""
+    values, vectors = eigh(gram)
+    root: Array = (vectors / np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
+    return root
 
 
 class Normal:
