@@ -134,9 +134,10 @@ def test_models_without_names_get_different_ones():
     assert len(result.comparisons) == 3
 
 
-def test_no_vectors_is_an_error():
+@pytest.mark.parametrize("nothing", [[], {}])
+def test_no_vectors_is_an_error(nothing):
     with pytest.raises(FirthianError, match="no vectors"):
-        ft.evaluate([], sets=[similar()])
+        ft.evaluate(nothing, sets=[similar()])
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,8 @@ def evaluate(
         opened = _open(source)
         results[name] = {one.name: one.load()(opened, options, run) for one in suites}
         _check_coverage(name, results[name])
+    if not results:
+        raise FirthianError("there are no vectors to evaluate", hint="give at least one")
     notes = [f"the set {name} is not here" for name in absent]
     return Evaluation(results, _compare(results, run), notes)
 
@@ -79,8 +81,6 @@ def _named(vectors: Source | Iterable[Source] | Mapping[str, Source]) -> Iterato
         name = str(source.record.get("recipe") or "vectors") if isinstance(source, Vectors) else os.fspath(source)
         seen[name] = seen.get(name, 0) + 1
         yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), source
-    if not seen:
-        raise FirthianError("there are no vectors to evaluate", hint="give at least one")
 
 
 def _open(source: Source) -> Vectors:

@@ -2,7 +2,7 @@
 
 The function is called as ``function(vectors, options, run)`` and gives a dictionary: name of a set or task -> its figures,
 either as a plain dictionary or as an object with ``to_dict()``. Where such an object also has ``compare(other, run)``,
-two models are compared by it.
+two models are compared by it: it gives a dictionary with a ``p_value``, or with one such dictionary for each measure.
 """
 
 from __future__ import annotations
