@@ -45,6 +45,9 @@ from firthian.storage import check_folder, replace, write_file
 #: At most so many runs are open at once; more are merged in rounds.
 OPEN_RUNS = 32
 
+#: What a pair takes while its block is merged: column and sum, before and after.
+BYTES_PER_PAIR = 24
+
 
 @dataclass(frozen=True)
 class CountJob:
@@ -127,9 +130,18 @@ class HowToRun:
     progress: Progress
     segment_bytes: int = SEGMENT_BYTES
 
+    @property
+    def block_pairs(self) -> int:
+        """How many pairs a block of rows may hold, so that all blocks in flight take a quarter of the budget at most."""
+        return min(BLOCK_PAIRS, self.budget // 4 // (self._in_flight * BYTES_PER_PAIR))
+
+    @property
+    def _in_flight(self) -> int:
+        return self.executor.workers + 2
+
     def group_tokens(self, words: int) -> int:
-        """How many tokens can be counted at once: half of what the fixed parts leave of the budget."""
-        in_flight = (self.executor.workers + 2) * (max(BLOCK_PAIRS, words) * 24 + words * 9)
+        """How many tokens can be counted at once: what the fixed parts leave of the budget, at least an eighth of it."""
+        in_flight = self._in_flight * (max(self.block_pairs, words) * BYTES_PER_PAIR + words * 9)
         fixed = INTERPRETER_BYTES + in_flight + words * 200
         left = max(self.budget - fixed, self.budget // 8)
         return int(min(left // BYTES_PER_TOKEN, 2**31 - 2**20))
@@ -237,7 +249,7 @@ def _count_spool(
     how.progress.start("counting windows", spool.tokens)
     how.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
     for group in groups(spool, vocabulary, options, how.executor, how.group_tokens(words), skip=done):
-        blocks = count_blocks(group.stream, group.core, words, before, after, how.executor)
+        blocks = count_blocks(group.stream, group.core, words, before, after, how.executor, how.block_pairs)
         if group.segments == (0, spool.segments):
             write_counts(staging, blocks, vocabulary, options, record)
             return
@@ -268,7 +280,7 @@ def _merge_rounds(runs: list[DiskRun], folder: Path, corpus: str, words: int, ho
 
 def _merged(runs: list[DiskRun], words: int, how: HowToRun) -> Iterator[RowBlock]:
     sizes = np.sum([np.diff(run.pointers) for run in runs], axis=0)
-    return merge_blocks(list(runs), sizes, words, how.executor)
+    return merge_blocks(list(runs), sizes, words, how.executor, how.block_pairs)
 
 
 def _check_sums(result: VocabularyResult, options: CountOptions) -> None:

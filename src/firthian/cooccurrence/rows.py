@@ -49,16 +49,22 @@ class Runs(Protocol):
         ...
 
 
-def cut_rows(most_pairs: Array) -> list[tuple[int, int]]:
-    """Cut rows into blocks, given the most pairs each can have."""
+def cut_rows(most_pairs: Array, block_pairs: int = BLOCK_PAIRS) -> list[tuple[int, int]]:
+    """Cut rows into blocks, given the most pairs each can have; where they are cut changes no result."""
     ends = np.concatenate([[0], np.cumsum(most_pairs)])
-    steps = np.arange(BLOCK_PAIRS, ends[-1], BLOCK_PAIRS)
+    steps = np.arange(block_pairs, ends[-1], block_pairs)
     cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, steps, side="right") - 1, [most_pairs.size]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 def count_blocks(
-    stream: Array, core: tuple[int, int], words: int, before: Array, after: Array, executor: Executor
+    stream: Array,
+    core: tuple[int, int],
+    words: int,
+    before: Array,
+    after: Array,
+    executor: Executor,
+    block_pairs: int = BLOCK_PAIRS,
 ) -> Iterator[RowBlock]:
     """Count the windows around the words of ``stream[core]``; what lies outside the core is context only."""
     from firthian.kernels import windows as kernel
@@ -91,7 +97,7 @@ def count_blocks(
         )
         return RowBlock(sizes, columns[:used], sums[:used])
 
-    return executor.map(count, cut_rows(most_pairs))
+    return executor.map(count, cut_rows(most_pairs, block_pairs))
 
 
 def _index(stream: Array, core: tuple[int, int], words: int, executor: Executor) -> tuple[Array, Array]:
@@ -121,7 +127,9 @@ def _index(stream: Array, core: tuple[int, int], words: int, executor: Executor)
     return pointers, positions
 
 
-def merge_blocks(runs: list[Runs], row_sizes: Array, words: int, executor: Executor) -> Iterator[RowBlock]:
+def merge_blocks(
+    runs: list[Runs], row_sizes: Array, words: int, executor: Executor, block_pairs: int = BLOCK_PAIRS
+) -> Iterator[RowBlock]:
     """Add several runs; ``row_sizes`` is the number of pairs of each row in all runs together."""
     from firthian.kernels import windows as kernel
 
@@ -143,7 +151,7 @@ def merge_blocks(runs: list[Runs], row_sizes: Array, words: int, executor: Execu
         )
         return RowBlock(sizes, columns[:used], sums[:used])
 
-    return executor.map(merge, cut_rows(row_sizes))
+    return executor.map(merge, cut_rows(row_sizes, block_pairs))
 
 
 class DiskRun:
