@@ -28,7 +28,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 STRETCH_SAMPLES = 1 << 23
 
 #: Small texts are cut into shorter stretches, about so many in all, so that the rate of learning falls smoothly.
-SMOOTH_STRETCHES, LEAST_TOKENS = 256, 1024
+SMOOTH_STRETCHES, LEAST_TOKENS = 64, 1024
 
 #: The objective is computed with windows and noise of an epoch that is never trained.
 OBJECTIVE_EPOCH = 1 << 62
