@@ -16,6 +16,9 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     corpus = tmp_path / "tiny.txt"
     corpus.write_text("the train to new york is late\nthe bus to oslo is late\n" * 400)
     monkeypatch.setattr("firthian.datasets.locate", lambda name, progress: corpus if name == demo.CORPUS else None)
+    pairs = tmp_path / "pairs.txt"
+    pairs.write_text("new york 9\ntrain bus 8\nnew late 2\nyork oslo 3\n")
+    monkeypatch.setattr(demo, "SETS", [str(pairs)])
     monkeypatch.chdir(tmp_path)
     return corpus
 
@@ -28,6 +31,8 @@ def test_demo_counts_and_shows_the_pair(tiny: Path, capsys: pytest.CaptureFixtur
         assert f"[{number}/{len(demo.STEPS)}]" in shown
     assert any({"new", "york"} <= set(line.split()) for line in shown.splitlines())
     assert Counts.load("demo/counts")["new", "york"] == 400
+    assert "pairs" in shown
+    assert Path("demo/report/report.html").is_file()
 
 
 def test_demo_can_be_repeated_and_leaves_other_files_alone(tiny: Path) -> None:

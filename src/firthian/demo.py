@@ -18,6 +18,12 @@ from firthian.progress import on_terminal
 #: The data set that is counted.
 CORPUS = "20newsgroups-text"
 
+#: The recipes that are trained; neighbours are shown of the first.
+RECIPES = ("psd", "svd")
+
+#: What they are evaluated on; None is every common set that is to be had.
+SETS: list[str] | None = None
+
 
 @dataclass
 class Demo:
@@ -29,6 +35,8 @@ class Demo:
     say: Callable[[str], None] = print
     #: A pair must be seen together so often to be shown.
     least_together: float = 300.0
+    vector_size: int = 100
+    words: tuple[str, ...] = ("hockey", "windows", "space", "god", "car", "doctor")
     corpus: Path | None = None
     counts: Counts | None = None
 
@@ -69,10 +77,46 @@ def show_pairs(demo: Demo) -> None:
         demo.say(f"{word + ' ' + context:<{width}}  {together:>9,.1f}  {pmi:>5.2f}")
 
 
+def train_recipes(demo: Demo) -> None:
+    """Train two recipes on these counts, evaluate them and write a report."""
+    from firthian.compare import compare_recipes
+
+    assert demo.counts is not None
+    report = demo.folder / "report"
+    with on_terminal() as progress:
+        result = compare_recipes(
+            demo.counts,
+            RECIPES,
+            report,
+            vector_size=min(demo.vector_size, len(demo.counts.vocabulary) // 2),
+            sets=SETS,
+            workers=demo.workers,
+            force=True,
+            progress=progress,
+        )
+    for entry in result.entries:
+        demo.say(
+            f"{entry.name}: {entry.words:,} words × {entry.vector_size} dimensions in {entry.training_seconds:.1f} s"
+        )
+    demo.say(str(result.evaluation))
+    demo.say(f"open {report / 'report.html'} in a browser")
+
+
+def show_neighbours(demo: Demo) -> None:
+    """Ask the vectors for the neighbours of some words."""
+    from firthian.vectors.vectors import Vectors
+
+    vectors = Vectors.load(demo.folder / "report" / "vectors" / RECIPES[0])
+    for word in demo.words:
+        if word in vectors:
+            found = ", ".join(f"{near} {score:.2f}" for near, score in vectors.most_similar(word, topn=6))
+            demo.say(f"{word:<10} {found}")
+
+
 Step = Callable[[Demo], None]
 
 #: The steps, in order; the first line of each one's docstring is its title.
-STEPS: tuple[Step, ...] = (fetch_corpus, count_corpus, show_pairs)
+STEPS: tuple[Step, ...] = (fetch_corpus, count_corpus, show_pairs, train_recipes, show_neighbours)
 
 
 def run(
