@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -72,7 +73,7 @@ def _read_member(path: Path, archive: zipfile.ZipFile, item: zipfile.ZipInfo) ->
             if version not in reader:
                 raise damaged(path, f"{item.filename} has the unknown version {version}")
             shape, fortran, dtype = reader[version](file)
-        except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        except (ValueError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError) as error:
             raise damaged(path, f"the header of {item.filename} cannot be read") from error
         if dtype.hasobject:
             raise FirthianError(

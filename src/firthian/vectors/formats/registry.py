@@ -11,6 +11,7 @@ from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error, suggest
 from firthian.vectors.formats import fasttext, folder, gensim, glove, npz, parquet, word2vec, word2vec_binary
 from firthian.vectors.formats.base import DUPLICATES, Format
+from firthian.vectors.formats.text import numbers_in
 from firthian.vectors.vectors import Vectors
 
 FORMATS: tuple[Format, ...] = (
@@ -101,12 +102,14 @@ def sniff(path: str | os.PathLike[str]) -> Format:
     with open_bytes(str(where)) as stream:
         head = stream.read(_LOOK)
     header = _HEADER.match(head)
-    if _CONTROL.search(head, header.end() if header else 0):
-        if header is None:
-            raise FirthianError(f"{where} is in no format known here", hint="see firth convert --help")
-        return word2vec_binary.FORMAT
     if header is None:
+        if _CONTROL.search(head):
+            raise FirthianError(f"{where} is in no format known here", hint="see firth convert --help")
         return glove.FORMAT
+    line, ended, _ = head[header.end() :].partition(b"\n")
+    whole = bool(ended) or len(head) < _LOOK
+    if _CONTROL.search(head, header.end()) or (whole and line.strip() and not numbers_in(line)):
+        return word2vec_binary.FORMAT
     plain = where.name.lower().removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")
     return fasttext.FORMAT if plain.endswith(".vec") else word2vec.FORMAT
 

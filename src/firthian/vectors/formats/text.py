@@ -118,7 +118,7 @@ def find_layout(path: Path, start: bytes) -> Layout:
     if not lines:
         raise FirthianError(f"{path} is empty", hint="give a file with a word and its numbers a line")
     header = _HEADER.fullmatch(lines[0])
-    rest = [_numbers_in(line) for line in (lines[1:] if header else lines)]
+    rest = [numbers_in(line) for line in (lines[1:] if header else lines)]
     columns = Counter(rest).most_common(1)[0][0] if rest else 0
     if header is None:
         if columns == 0:
@@ -140,7 +140,7 @@ def find_layout(path: Path, start: bytes) -> Layout:
     )
 
 
-def _numbers_in(line: bytes) -> int:
+def numbers_in(line: bytes) -> int:
     """Count the numbers at the end of a line; the first field is a word even if it looks like a number."""
     fields = line.rstrip(b" \t\r").replace(b"\t", b" ").split(b" ")
     fields = [fields[0], *filter(None, fields[1:])]
