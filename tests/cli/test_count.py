@@ -9,7 +9,6 @@ import lzma
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -288,11 +287,13 @@ def test_a_disk_that_is_full_while_an_old_target_is_there(
 
 
 def test_help_is_quick_and_needs_no_compiler() -> None:
+    # Processor seconds, not those of the clock: other tests run beside this one.
     best = np.inf
     for _ in range(5):
-        begin = time.perf_counter()
+        before = os.times()
         subprocess.run([sys.executable, "-m", "firthian", "--help"], check=True, stdout=subprocess.DEVNULL)
-        best = min(best, time.perf_counter() - begin)
+        after = os.times()
+        best = min(best, sum(after[2:4]) - sum(before[2:4]))
     program = "import sys; from firthian.cli.app import main; main(['--help']); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numba", "scipy", "sklearn", "safetensors"} & set(loaded)
