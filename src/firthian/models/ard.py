@@ -18,8 +18,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Relevance:
     """The Gamma posterior of each precision: a shape that all share, a rate for each dimension.
 
-    >>> Relevance(1e-3, 1e-3, 1.0, np.ones(2)).update(10, np.array([10.0, 1e-4])).live(0.01)
-    array([ True, False])
+    >>> Relevance.start(2, 1e-3, 1e-3).update(10, np.array([10.0, 1e-4])).mean.round(1)
+    array([1.0000e+00, 4.7628e+03])
     """
 
     shape0: float
@@ -55,8 +55,3 @@ class Relevance:
         a, a0, b, b0 = self.shape, self.shape0, self.rates, self.rate0
         terms = (a - a0) * digamma(a) - gammaln(a) + gammaln(a0) + a0 * (np.log(b) - np.log(b0)) + a * (b0 - b) / b
         return float(np.sum(terms))
-
-    def live(self, fraction: float) -> Array:
-        """Say which dimensions are in use: their prior variance is at least ``fraction`` of the largest."""
-        variance = 1 / self.mean
-        return np.asarray(variance >= fraction * variance.max())

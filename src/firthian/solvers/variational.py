@@ -27,6 +27,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Columns whose moments are used by all rows of a block before the next ones are touched.
 _TILE = 256
 
+#: A dimension counts as live when at least this share of its second moment comes from the means.
+LIVE_SHARE = 0.5
+
 
 @dataclass
 class State:
@@ -55,7 +58,7 @@ class VariationalSweeps:
     ``epochs`` sweeps at most, fewer when one raises the bound by less than ``tolerance`` of itself. ``rotate`` finds,
     after each sweep, the best common change of basis of words and contexts: the likelihood does not see it, the
     priors do, and plain sweeps take hundreds of rounds to get there. ``prune`` removes the dimensions that ended up
-    with less than this fraction of the largest prior variance.
+    with a smaller ``signal_shares``; 0 keeps all.
     """
 
     epochs: int = 25
@@ -118,7 +121,7 @@ class VariationalSweeps:
 
     def finish(self, state: State, model: BayesianLogistic, run: Run) -> Solution:
         """Make vectors of the state: pruned, with the scale shared between words and contexts, perhaps centred."""
-        live = state.relevance.live(self.prune or 0.01)
+        live = signal_shares(state) >= (self.prune or LIVE_SHARE)
         stats: dict[str, Any] = {
             "sweeps": len(state.history),
             "live_dimensions": int(live.sum()),
@@ -329,6 +332,12 @@ def rotate(state: State, run: Run) -> None:
         return
     _transform(state, matrix, inverse, run)
     state.relevance = state.relevance.update(contexts.rows, contexts.squares()[:d])
+
+
+def signal_shares(state: State) -> Array:
+    """Say how much of E[c_k²] comes from the means, for each dimension: near 1 in use, near 0 switched off by ARD."""
+    means = state.contexts.means[:, : state.dimension].astype(np.float64)
+    return np.asarray(np.sum(means**2, axis=0) / state.contexts.squares()[: state.dimension])
 
 
 def balance(state: State, power: float, run: Run) -> None:

@@ -202,9 +202,7 @@ def least_certain(
     ]  # fmt: skip
 
 
-def analogy(
-    vectors: Vectors, a: str, b: str, c: str, topn: int = 10, draws: int = 500, seed: int = 1
-) -> list[Answer]:
+def analogy(vectors: Vectors, a: str, b: str, c: str, topn: int = 10, draws: int = 500, seed: int = 1) -> list[Answer]:
     """Complete ``a : b :: c : ?`` by 3CosAdd; each answer with the probability that it comes first.
 
     The probability is the share of ``draws`` from the posteriors of all words concerned in which the answer wins; its
