@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Json, Seed, say, show_json
+from firthian.cli.options import Json, Seed, Source, say, show_json
 
 
 @app.command()
 def uncertain(
-    vectors: Annotated[str, typer.Argument(help="Vectors of a Bayesian recipe.")],
+    vectors: Source,
     words: Annotated[
         list[str] | None, typer.Argument(help="Words to ask about. [default: the least certain words]")
     ] = None,
@@ -39,7 +39,7 @@ def uncertain(
     if analogy:
         if words is None or len(words) != 3:
             raise FirthianError("an analogy has three words", hint="write: firth uncertain VECTORS --analogy A B C")
-        answers = ask.analogy(found, *words, topn=topn, draws=draws, seed=seed)
+        answers = ask.analogy(found, words[0], words[1], words[2], topn=topn, draws=draws, seed=seed)
         if json:
             show_json([vars(answer) for answer in answers])
             return

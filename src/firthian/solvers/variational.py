@@ -61,13 +61,13 @@ class VariationalSweeps:
     with a smaller ``signal_shares``; 0 keeps all.
     """
 
-    epochs: int = 25
+    epochs: int = 10
     covariance: str = "full"
     start: str = "spectral"
     rotate: bool = True
     tolerance: float = 0.0
     prune: float = 0.0
-    eigenvalue_power: float = 0.5
+    eigenvalue_power: float = 0.25
     centre: bool = False
     dtype: str = "float32"
 
