@@ -130,14 +130,13 @@ def halves(corpus: str, out: Path) -> dict:
     )
     count = np.log([first.vocabulary.counts[first.vocabulary[word]] + second.vocabulary.counts[second.vocabulary[word]]
                     for word in shared])  # fmt: skip
-    resamples, random, measured = [], np.random.default_rng(1), {}
+    random, measured = np.random.default_rng(1), {}
 
     def both(rows: np.ndarray) -> tuple[float, float]:
         x, y, c = np.log(trace[rows]), distance[rows], count[rows]
         return spearmanr(x, y)[0], spearmanr(_residual(c, x), _residual(c, y))[0]
 
-    for _ in range(200):
-        resamples.append(both(random.integers(len(shared), size=len(shared))))
+    resamples = [both(random.integers(len(shared), size=len(shared))) for _ in range(200)]
     low, high = np.percentile(resamples, [2.5, 97.5], axis=0)
     for k, name in enumerate(("rank_correlation", "at_equal_count")):
         measured[name] = {"value": float(both(np.arange(len(shared)))[k]), "ci95": [float(low[k]), float(high[k])]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firthian.recipes.common import MODELS, SMOOTHING, SOLVERS
+from firthian.recipes.common import DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
 _LIKELIHOOD = (
@@ -38,7 +38,26 @@ BAYES = (
             Option("centre", False, "subtract the mean vector", "solver"),
             Option("dtype", "float32", "precision of the work", "solver", choices=("float32", "float64")),
         ),
-        counting={"sample": 1e-3},
+        counting=DYNAMIC,
+        dimension=50,
+    ),
+    Recipe(
+        "bayes-svi",
+        "the same, learnt batch by batch from a stream of text",
+        "Sakaya 2015, Algorithm 3, improved",
+        f"{MODELS}.svi:StreamedLogistic",
+        f"{SOLVERS}.streaming:StochasticSweeps",
+        (
+            *(option for option in _LIKELIHOOD if not option.name.startswith("bias")),
+            Option("batch_tokens", 1_000_000, "tokens of a batch, about", low=1),
+            Option("epochs", 1, "passes over the text", "solver", low=1),
+            Option("forgetting", 0.7, "step = (a batch's share of a word's events)^this", "solver", low=0, high=1),
+            Option("start_sweeps", 5, "full sweeps over the first batch", "solver", low=1),
+            Option("eigenvalue_power", 0.25, "share of each dimension's strength that words get", "solver", low=0, high=2),
+            Option("centre", False, "subtract the mean vector", "solver"),
+        ),
+        counting=DYNAMIC,
+        source="tokens",
         dimension=50,
     ),
 )  # fmt: skip

@@ -167,9 +167,10 @@ def _inner(side: Gaussians, dimension: int) -> Array:
     return out
 
 
-def _gather(
-    model: BayesianLogistic, side: Side, own: Gaussians, other: Gaussians, weights: Array, first: int, last: int
+def gather_block(
+    side: Side, own: Gaussians, other: Gaussians, weights: Array, temper: float, bound: str, first: int, last: int
 ) -> tuple[Array, ...]:
+    """Sum what the listed pairs of some rows say, by the kernel ``gather``."""
     from firthian.kernels.bayes import gather
 
     rows, width = last - first, own.moments.shape[1]
@@ -181,14 +182,14 @@ def _gather(
         np.empty(rows),
     )
     gather(
-        side.indptr, side.indices, side.positive, side.negative, model.temper, side.own_rate, side.other_rate, weights,
-        model.bound == "boehning", own.means, own.moments, other.means, other.moments, first, last, _TILE, *outputs,
+        side.indptr, side.indices, side.positive, side.negative, temper, side.own_rate, side.other_rate, weights,
+        bound == "boehning", own.means, own.moments, other.means, other.moments, first, last, _TILE, *outputs,
     )  # fmt: skip
     return outputs
 
 
-def _background(
-    model: BayesianLogistic, own: Gaussians, masses: Array, sums: tuple[Array, Array],
+def background_of(
+    bound: str, rate: Array, own: Gaussians, masses: Array, sums: tuple[Array, Array],
     listed: Array, listed_linear: Array, first: int, last: int,
 ) -> Background:  # fmt: skip
     """Bound the unlisted pairs of some rows, from the sums over all contexts and over the listed ones."""
@@ -197,7 +198,7 @@ def _background(
     moments = own.moments[first:last].astype(np.float64)
     square = np.einsum("ik,ik->i", moments, sums[0] - listed) / safe
     mean = np.einsum("ik,ik->i", own.means[first:last].astype(np.float64), sums[1] - listed_linear) / safe
-    return Background(model.bound, model.words.own_rate[first:last], mass, np.maximum(square, 0), mean)
+    return Background(bound, rate[first:last], mass, np.maximum(square, 0), mean)
 
 
 def _update_words(model: BayesianLogistic, state: State, masses: Array, run: Run) -> tuple[list[Background], float]:
@@ -211,8 +212,12 @@ def _update_words(model: BayesianLogistic, state: State, masses: Array, run: Run
     prior[state.dimension :] = model.bias_precision
 
     def block(first: int, last: int) -> tuple[Background, float, int]:
-        pairs, listed, linear, listed_linear, value = _gather(model, model.words, words, contexts, weights, first, last)
-        before = _background(model, words, masses, sums, listed, listed_linear, first, last)
+        pairs, listed, linear, listed_linear, value = gather_block(
+            model.words, words, contexts, weights, model.temper, model.bound, first, last
+        )
+        before = background_of(
+            model.bound, model.words.own_rate, words, masses, sums, listed, listed_linear, first, last
+        )
         total = value.sum() + before.value.sum()
         if model.bound == "jaakkola":
             total += np.sum(linear * words.means[first:last])
@@ -221,7 +226,9 @@ def _update_words(model: BayesianLogistic, state: State, masses: Array, run: Run
             pairs, listed, linear, sums[0], before.quadratic, prior, words.free, words.fixed, words.diagonal, first,
             words.means, words.moments, words.covariances, words.log_determinants,
         )  # fmt: skip
-        after = _background(model, words, masses, sums, listed, listed_linear, first, last)
+        after = background_of(
+            model.bound, model.words.own_rate, words, masses, sums, listed, listed_linear, first, last
+        )
         return after, float(total), failed
 
     results = run.over_rows(block, words.rows, BLOCK)
@@ -242,7 +249,9 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
     prior[: state.dimension] = state.relevance.mean
 
     def block(first: int, last: int) -> tuple[float, int]:
-        pairs, listed, linear, listed_linear, value = _gather(model, side, contexts, words, weights, first, last)
+        pairs, listed, linear, listed_linear, value = gather_block(
+            side, contexts, words, weights, model.temper, model.bound, first, last
+        )
         total = value.sum()
         if model.bound == "jaakkola":
             total += np.sum(linear * contexts.means[first:last])
@@ -266,8 +275,15 @@ def _evaluate(model: BayesianLogistic, state: State, masses: Array, run: Run) ->
     weights = np.stack([noise, noise], axis=1)
 
     def block(first: int, last: int) -> float:
-        _, listed, linear, listed_linear, value = _gather(model, model.words, words, contexts, weights, first, last)
-        total = value.sum() + _background(model, words, masses, sums, listed, listed_linear, first, last).value.sum()
+        _, listed, linear, listed_linear, value = gather_block(
+            model.words, words, contexts, weights, model.temper, model.bound, first, last
+        )
+        total = (
+            value.sum()
+            + background_of(
+                model.bound, model.words.own_rate, words, masses, sums, listed, listed_linear, first, last
+            ).value.sum()
+        )
         if model.bound == "jaakkola":
             total += np.sum(linear * words.means[first:last])
         return float(total)
