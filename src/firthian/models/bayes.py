@@ -42,8 +42,12 @@ class Side:
         """How many words, or contexts."""
         return int(self.indptr.size - 1)
 
-    def listed_mass(self, run: Run) -> Array:
-        """Give the sum of ``other_rate`` over the listed pairs of each row."""
+    def unlisted_mass(self, run: Run) -> Array:
+        """Give the share of the background that falls on pairs that are not listed, for each row.
+
+        Shares below a millionth are 0: they are sums over all contexts less sums over the listed ones, and float32 moments
+        cannot tell them from rounding.
+        """
         out = np.zeros(self.rows)
 
         def fill(first: int, last: int) -> None:
@@ -53,7 +57,9 @@ class Side:
             out[first:last] = sums[ends[1:]] - sums[ends[:-1]]
 
         run.over_rows(fill, self.rows)
-        return out
+        total = self.other_rate.sum()
+        rest = 1 - out / total if total > 0 else np.zeros(self.rows)
+        return np.where(rest > 1e-6, rest, 0.0)
 
 
 class BayesianLogistic:

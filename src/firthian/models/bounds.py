@@ -46,10 +46,12 @@ class Background:
 
     ``rate`` is nu_i, so that a pair has nu_i·p_j negative events and no positive one; ``mass`` = sum of p_j over the
     unlisted contexts; ``square`` and ``mean`` are the averages of E[eta²] and E[eta] over them, weighted by p_j. With
-    Jaakkola's bound xi_i² = square is best, with Böhning's psi_i = mean (docs/derivations/bayes.md, eqs. 9 and 14).
+    Jaakkola's bound xi_i² = square is best, with Böhning's psi_i = mean (docs/derivations/bayes.md, eqs. 5 and 9). A row
+    without unlisted pairs (``mass`` 0) has no background.
     """
 
     def __init__(self, bound: str, rate: Array, mass: Array, square: Array, mean: Array) -> None:
+        rate = np.where(mass > 0, rate, 0.0)
         if bound == "jaakkola":
             #: The weight of a pair in half the precision is ``quadratic``·p_j, in the linear part -``linear``·p_j.
             self.quadratic = rate * curvature(square)

@@ -51,7 +51,7 @@ BAYES = (
             *(option for option in _LIKELIHOOD if not option.name.startswith("bias")),
             Option("batch_tokens", 1_000_000, "tokens of a batch, about", low=1),
             Option("epochs", 1, "passes over the text", "solver", low=1),
-            Option("forgetting", 0.7, "step = (a batch's share of a word's events)^this", "solver", low=0, high=1),
+            Option("forgetting", 0.85, "step = (a batch's share of a word's events)^this", "solver", low=0, high=1),
             Option("start_sweeps", 5, "full sweeps over the first batch", "solver", low=1),
             Option("eigenvalue_power", 0.25, "share of each dimension's strength that words get", "solver", low=0, high=2),
             Option("centre", False, "subtract the mean vector", "solver"),

@@ -59,10 +59,11 @@ class Stream:
         self.state: State | None = None
         self.naturals: tuple[Natural, Natural] | None = None
 
-    def step(self, batch: Counts, population: float | None = None) -> float:
+    def step(self, batch: Counts, population: float | None = None) -> float | None:
         """Learn from a batch; ``population`` is the mass of all that is to come, the mass so far when it is not known.
 
-        Give the bound per event of the batch's pairs *before* it is learnt from: an honest running score.
+        Give the bound per event of the batch's pairs *before* it is learnt from: an honest running score. The first
+        batch has none.
         """
         first = self.state is None
         self._make_room(len(batch.vocabulary))
@@ -72,7 +73,8 @@ class Stream:
         seen = self.row_mass.sum()
         scale = max(1.0, (population or 0.0) / seen)
         if first:
-            return self._begin(batch, scale)
+            self._begin(batch, scale)
+            return None
         assert self.state is not None
         assert self.naturals is not None
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -95,7 +97,7 @@ class Stream:
         self.state.relevance = self.state.relevance.update(self.state.contexts.rows, squares)
         return score
 
-    def _begin(self, batch: Counts, scale: float) -> float:
+    def _begin(self, batch: Counts, scale: float) -> None:
         chosen = self.likelihood
         model = BayesianLogistic(
             batch, self.run, chosen.negative, chosen.ns_exponent, temper=scale * chosen.temper, bound=chosen.bound,
@@ -107,8 +109,6 @@ class Stream:
             Natural.of(self.state.words, ones),
             Natural.of(self.state.contexts, self.state.relevance.mean),
         )
-        events = chosen.temper * scale * batch.total * (1 + chosen.negative)
-        return self.state.history[-1] / events
 
     def _make_room(self, words: int) -> None:
         """Words that are new get the prior as their posterior."""
@@ -132,7 +132,7 @@ class Stream:
         words, contexts, noise = self.state.words, self.state.contexts, side.other_rate
         sums = contexts.weighted_sums(noise, noise, self.run)
         weights = np.stack([noise, noise], axis=1)
-        masses = np.clip(1 - side.listed_mass(self.run), 0, None)
+        masses = side.unlisted_mass(self.run)
         bound, natural, prior = self.likelihood.bound, self.naturals[0], np.ones(self.dimension)
 
         def block(first: int, last: int) -> tuple[Background, float]:
@@ -207,7 +207,7 @@ class StochasticSweeps:
     """Passes over a text in batches, each a step of ``Stream``."""
 
     epochs: int = 1
-    forgetting: float = 0.7
+    forgetting: float = 0.85
     start_sweeps: int = 5
     eigenvalue_power: float = 0.25
     centre: bool = False
@@ -225,8 +225,10 @@ class StochasticSweeps:
                 size = float(batch.vocabulary.counts.sum())
                 tokens += size
                 mass = stream.row_mass.sum() + batch.total
-                scores.append(stream.step(batch, mass * max(1.0, model.population / tokens) if epoch == 0 else None))
-                run.progress.advance(size, f"bound per event {scores[-1]:.4f}")
+                score = stream.step(batch, mass * max(1.0, model.population / tokens) if epoch == 0 else None)
+                if score is not None:
+                    scores.append(score)
+                run.progress.advance(size, "" if score is None else f"bound per event {score:.4f}")
         if stream.state is None:
             raise FirthianError("no pair of words was seen", hint="give more text, or a wider --window")
         return finish_stream(stream, scores, self.eigenvalue_power, self.centre)

@@ -82,8 +82,7 @@ class VariationalSweeps:
         """Run the sweeps."""
         check_memory(model, dimension, self.covariance, run)
         state = self._begin(model, dimension, run)
-        masses = np.clip(1 - model.words.listed_mass(run), 0, None) if model.words.own_rate.any() else np.zeros(1)
-        masses = np.broadcast_to(masses, (model.words.rows,))
+        masses = model.words.unlisted_mass(run)
         run.progress.start("variational sweeps", self.epochs)
         prior = _prior_value(model, state)
         for sweep in range(self.epochs):
