@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from firthian.adapt.pa import PAClassifier
     from firthian.adapt.rpa import RPAClassifier
-    from firthian.adapt.search import search
+    from firthian.adapt.search import search_parameters
     from firthian.adapt.store import load
 
 #: Public names and where they live; scikit-learn is imported only when one of them is used.
@@ -19,10 +19,10 @@ _HOMES = {
     "PAClassifier": "firthian.adapt.pa",
     "RPAClassifier": "firthian.adapt.rpa",
     "load": "firthian.adapt.store",
-    "search": "firthian.adapt.search",
+    "search_parameters": "firthian.adapt.search",
 }
 
-__all__ = ["PAClassifier", "RPAClassifier", "load", "search"]
+__all__ = ["PAClassifier", "RPAClassifier", "load", "search_parameters"]
 
 
 def __getattr__(name: str) -> Any:

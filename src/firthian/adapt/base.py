@@ -100,7 +100,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     def _check_parameters(self) -> None:
         if not isinstance(self.C, int | float) or not self.C > 0:
             raise ParameterError(
-                f"C must be larger than 0, got {self.C!r}", hint="with C = 0 no example changes anything; 0.1 is usual"
+                f"C must be larger than 0, got {self.C!r}", hint="with C = 0 no example changes anything; 0.03 is usual"
             )
         if math.isinf(self.C):
             raise ParameterError(
@@ -215,7 +215,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     def _weigh(self, counts: Any) -> Any:
         weighting = self.weighting
         if weighting == "auto":
-            weighting = "given" if self.input_kind_ == "matrix" else "binary"
+            weighting = "given" if self.input_kind_ == "matrix" else "tfidf"
         return weigh(counts, weighting, self.idf_)
 
     def _scaled(self, counts: Any) -> Examples:

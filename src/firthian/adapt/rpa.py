@@ -34,7 +34,8 @@ class RPAClassifier(DocumentClassifier):
     class_weight : None, ``balanced`` (C by inverse frequency) or a dict of factors of C.
     multi_class : ``ovr`` (one against the rest, each class with vectors of its own) or ``shared`` (one set of vectors).
     one_hot : weight of one-hot features beside the document's vector; 0 for none.
-    weighting : ``binary``, ``idf``, ``tfidf``, ``count``, ``given``; ``auto`` is binary for texts, given for matrices.
+    weighting : ``binary``, ``idf``, ``tfidf``, ``count``, ``given``; ``auto`` is tfidf for texts, given for matrices;
+        the paper's is binary.
     scaling : ``embedding`` (document vectors have length 1 at the start), ``length`` (bags of words have), ``none``.
     min_count : training words rarer than this are left out.
     tokenizer, keep_case : how texts are cut, see ``firthian.Tokenizer``.
@@ -46,15 +47,15 @@ class RPAClassifier(DocumentClassifier):
     >>> model = RPAClassifier("random:10").fit(texts, ["+", "-", "+", "-"])
     >>> model.predict(["a good one", "a poor one"]).tolist()
     ['+', '-']
-    >>> {entry["word"]: entry["towards"] for entry in model.moved_words(topn=2)}
-    {'bad': '-', 'poor': '-'}
+    >>> sorted((entry["word"], entry["towards"]) for entry in model.moved_words(topn=2))
+    [('bad', '-'), ('poor', '-')]
     """
 
     def __init__(
         self,
         vectors: Any = "random:100",
         *,
-        C: float = 0.1,
+        C: float = 0.03,
         lam: float = 0.001,
         passes: int = 5,
         inner: str = "anchored",

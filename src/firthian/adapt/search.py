@@ -50,7 +50,7 @@ class SearchResult:
     table: list[dict[str, Any]]
 
 
-def search(
+def search_parameters(
     estimator: DocumentClassifier,
     documents: Any,
     labels: Any,
@@ -69,7 +69,8 @@ def search(
 
     >>> from firthian.adapt import PAClassifier
     >>> texts = ["good fine film", "bad poor film", "fine good", "poor bad"] * 3
-    >>> search(PAClassifier("onehot"), texts, ["+", "-", "+", "-"] * 3, {"C": [1e-6, 1]}, folds=2).accuracy
+    >>> labels = ["+", "-", "+", "-"] * 3
+    >>> search_parameters(PAClassifier("onehot"), texts, labels, {"C": [1e-6, 1]}, folds=2).accuracy
     1.0
     """
     grid = _checked(estimator, dict(USUAL_GRID if grid is None else grid))

@@ -18,14 +18,15 @@ from firthian.adapt.vectors import FirstPhi, GivenPhi, OneHotPhi, RandomPhi
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.corpus.types import TypeTable
 from firthian.corpus.vocabulary import Vocabulary
-from firthian.errors import FirthianError
-from firthian.storage import new_folder, read_array, read_manifest, write_array, write_manifest
+from firthian.errors import FirthianError, from_os_error
+from firthian.storage import crc32, new_folder, read_array, read_manifest, write_manifest
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 KIND = "a classifier"
 VERSION = 1
+ARRAYS = "arrays.safetensors"
 
 _KINDS: dict[str, type[DocumentClassifier]] = {"PAClassifier": PAClassifier, "RPAClassifier": RPAClassifier}
 
@@ -41,6 +42,8 @@ def save(estimator: DocumentClassifier, path: str | os.PathLike[str], force: boo
 
 def write(estimator: DocumentClassifier, folder: Path) -> None:
     """Write a fitted classifier into an empty folder that is there."""
+    from safetensors.numpy import save_file
+
     arrays = {"base": estimator.base_, "idf": estimator.idf_}
     learners = []
     for number, learner in enumerate(estimator.ensemble_.learners):
@@ -79,7 +82,8 @@ def write(estimator: DocumentClassifier, folder: Path) -> None:
         "learners": learners,
         "versions": {"firthian": __version__, "numpy": np.__version__},
     }
-    record |= {"arrays": {name: write_array(folder / f"{name}.npy", value) for name, value in arrays.items()}}
+    save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, folder / ARRAYS)
+    record["checksums"] = {name: crc32(value) for name, value in arrays.items()}
     record |= estimator.vocabulary_.save(folder)
     write_manifest(folder / "model.json", KIND, VERSION, record)
 
@@ -109,11 +113,14 @@ def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Do
 
 
 def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None) -> DocumentClassifier:
+    arrays = _read_arrays(folder / ARRAYS, record["checksums"])
+
     def array(name: str, *shape: int) -> Array:
-        found = np.array(read_array(folder / f"{name}.npy", record["arrays"][name]))
+        found = arrays[name]
         if shape and found.shape != shape:
             raise FirthianError(
-                f"{folder / name}.npy has the shape {found.shape}, {shape} is wanted", hint="fit the classifier again"
+                f"{folder / ARRAYS}: {name} has the shape {found.shape}, {shape} is wanted",
+                hint="fit the classifier again",
             )
         return found
 
@@ -155,6 +162,21 @@ def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None)
         learner.clock, learner.history = int(kept["clock"]), list(kept["history"])
     estimator.ensemble_ = ensemble
     return estimator
+
+
+def _read_arrays(path: Path, checksums: dict[str, int]) -> dict[str, Array]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        arrays = load_file(path)
+    except OSError as error:
+        raise from_os_error(error) from error
+    except SafetensorError as error:
+        raise FirthianError(f"{path} is damaged", hint="fit the classifier again") from error
+    if {name: crc32(array) for name, array in arrays.items()} != checksums:
+        raise FirthianError(f"{path} is damaged (its checksums do not fit)", hint="fit the classifier again")
+    return arrays
 
 
 def _fill(learner: Learner, number: int, array: Any) -> None:

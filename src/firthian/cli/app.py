@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 #: Every verb's module, in the order of the flow; each registers itself on ``app``.
-VERBS = ("count", "merge", "train", "models", "info")
+VERBS = ("count", "merge", "train", "models", "info", "adapt", "classify")
 
 
 def _version(wanted: bool) -> None:
