@@ -176,7 +176,7 @@ def _read_arrays(path: Path, checksums: dict[str, int]) -> dict[str, Array]:
         raise FirthianError(f"{path} is damaged", hint="fit the classifier again") from error
     if {name: crc32(array) for name, array in arrays.items()} != checksums:
         raise FirthianError(f"{path} is damaged (its checksums do not fit)", hint="fit the classifier again")
-    return arrays
+    return dict(arrays)
 
 
 def _fill(learner: Learner, number: int, array: Any) -> None:
