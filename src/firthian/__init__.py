@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from firthian.corpus.tokenizer import Tokenizer
     from firthian.corpus.vocabulary import Vocabulary
     from firthian.errors import FirthianError
+    from firthian.evaluate.run import evaluate
     from firthian.training import train
+    from firthian.vectors.loading import load
     from firthian.vectors.vectors import Vectors
 
 #: Public names and where they live; a name is imported when it is first used, so that ``import firthian`` stays quick.
@@ -32,6 +34,8 @@ _HOMES = {
     "Tokenizer": "firthian.corpus.tokenizer",
     "Vocabulary": "firthian.corpus.vocabulary",
     "count": "firthian.cooccurrence.counting",
+    "evaluate": "firthian.evaluate",
+    "load": "firthian.vectors.loading",
     "merge": "firthian.cooccurrence.merging",
     "train": "firthian.training",
     "Vectors": "firthian.vectors.vectors",
@@ -45,6 +49,8 @@ __all__ = [
     "Vocabulary",
     "__version__",
     "count",
+    "evaluate",
+    "load",
     "merge",
     "train",
 ]
@@ -54,7 +60,9 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'firthian' has no attribute {name!r}")
-    return getattr(importlib.import_module(home), name)
+    module = importlib.import_module(home)
+    # The package ``evaluate`` is called itself: importing it makes it the attribute of this name, once and for all.
+    return module if home == f"firthian.{name}" else getattr(module, name)
 
 
 def __dir__() -> list[str]:

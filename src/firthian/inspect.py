@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from firthian.errors import FirthianError
 
 
@@ -25,4 +27,25 @@ def describe(path: Path) -> dict[str, Any]:
             "options": counts.options.as_dict(),
             "provenance": counts.record,
         }
-    raise FirthianError(f"{path} is not something Firthian wrote", hint="give a folder of counts")
+    return _describe_vectors(path)
+
+
+def _describe_vectors(path: Path) -> dict[str, Any]:
+    """Give the facts of a folder of vectors, or of a file of them in any format."""
+    from firthian.vectors.formats import read_vectors, sniff
+
+    if path.is_dir() and not (path / "vectors.json").is_file():
+        raise FirthianError(f"{path} is not something Firthian wrote", hint="give a folder of counts or of vectors")
+    format = sniff(path)
+    vectors = read_vectors(path, format.name)
+    files = list(path.iterdir()) if path.is_dir() else [path]
+    return {
+        "kind": "vectors",
+        "shape": [len(vectors), vectors.vector_size],
+        "format": format.name,
+        "layout": "dense" if isinstance(vectors.matrix, np.ndarray) else "sparse",
+        "contexts": vectors.contexts is not None,
+        "extras": {name: list(array.shape) for name, array in vectors.extras.items()},
+        "bytes": sum(item.stat().st_size for item in files),
+        "provenance": vectors.record,
+    }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -53,7 +55,13 @@ class Run:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep BLAS on one thread, so that its sums do not depend on how many threads there are."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, user_api="blas"):
+    with _blas_libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas"):
         yield
+
+
+@functools.cache
+def _blas_libraries(with_scipy: bool) -> Any:
+    """Find the loaded BLAS libraries once; SciPy brings another one when it is imported."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

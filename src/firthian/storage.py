@@ -6,7 +6,9 @@ A folder is written under a temporary name beside its target and renamed at the 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import math
 import os
 import shutil
 import zlib
@@ -32,7 +34,7 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
     if path.exists() or path.is_symlink():
         if not force:
             raise FirthianError(f"{path} exists already", hint="choose another name or add --force")
-        if path.is_dir() and any(path.iterdir()) and not any((path / name).is_file() for name in MANIFESTS):
+        if path.is_dir() and any(path.iterdir()) and not any(_is_manifest(path / name) for name in MANIFESTS):
             raise FirthianError(
                 f"{path} is a folder that Firthian did not write",
                 hint="--force replaces only Firthian's own folders",
@@ -45,10 +47,27 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
     return path
 
 
+def check_folder(target: str | os.PathLike[str], force: bool = False) -> Path:
+    """Say early whether a folder may be written at ``target``; it never takes the place of a file."""
+    path = check_target(target, force)
+    if path.exists() and not path.is_dir():
+        raise FirthianError(f"{path} is a file, not a folder", hint="choose another name")
+    return path
+
+
+def _is_manifest(path: Path) -> bool:
+    """Tell whether we wrote this: other programs, too, call their files model.json."""
+    try:
+        body = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(body, dict) and {"kind", "version", "checksum"} <= body.keys()
+
+
 @contextmanager
 def new_folder(target: str | os.PathLike[str], force: bool = False) -> Iterator[Path]:
     """Give an empty folder to fill; it takes the name ``target`` at the end, or vanishes after an error."""
-    path = check_target(target, force)
+    path = check_folder(target, force)
     staging = path.absolute().with_name(f".{path.name}.new-{os.getpid()}")
     try:
         shutil.rmtree(staging, ignore_errors=True)
@@ -66,7 +85,7 @@ def replace(staging: Path, target: Path, force: bool) -> None:
     if not (target.exists() or target.is_symlink()):
         staging.rename(target)
         return
-    check_target(target, force)
+    check_folder(target, force)
     old = target.absolute().with_name(f".{target.name}.old-{os.getpid()}")
     target.rename(old)
     try:
@@ -104,10 +123,17 @@ def _bytes_of(array: Array) -> memoryview:
     return memoryview(np.ascontiguousarray(array).data).cast("B")
 
 
+def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """Give the first bytes of a ``.npy``, as numpy writes them; it pads them, so that a length has room to grow."""
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        stream, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    )
+    return stream.getvalue()
+
+
 class ArrayWriter:
     """Writes a one-dimensional ``.npy`` piece by piece, its length known only at the end."""
-
-    _HEADER = 128
 
     def __init__(self, path: Path, dtype: Any) -> None:
         self.path = path
@@ -115,7 +141,7 @@ class ArrayWriter:
         self.size = 0
         self._crc = 0
         self._file: BinaryIO = path.open("wb")
-        self._file.write(b"\0" * self._HEADER)
+        self._file.write(_header(self.dtype, (0,)))
 
     def append(self, piece: Array) -> None:
         """Write the next piece, converted to the array's type."""
@@ -128,10 +154,8 @@ class ArrayWriter:
 
     def close(self) -> dict[str, Any]:
         """Write the header; give what the manifest says of this array."""
-        text = f"{{'descr': {self.dtype.str!r}, 'fortran_order': False, 'shape': ({self.size},), }}"
-        head = b"\x93NUMPY\x01\x00" + (self._HEADER - 10).to_bytes(2, "little")
         self._file.seek(0)
-        self._file.write(head + text.ljust(self._HEADER - 11).encode() + b"\n")
+        self._file.write(_header(self.dtype, (self.size,)))
         self._file.close()
         return {"dtype": self.dtype.str, "shape": [self.size], "crc32": self._crc}
 
@@ -152,18 +176,26 @@ def write_array(path: Path, array: Array) -> dict[str, Any]:
 
 
 def read_array(path: Path, entry: dict[str, Any], verify: bool = True) -> Array:
-    """Map an array of the manifest; its header, and on request its bytes, must be what the manifest says."""
+    """Map an array of the manifest; its header, and on request its bytes, must be what the manifest says.
+
+    The header is compared and never parsed: a file that someone tampered with cannot make us read anything else.
+    """
     damaged = FirthianError(f"{path} is damaged", hint="make it again from its source")
     try:
-        if entry["shape"] == [0]:
-            array: Array = np.load(path, allow_pickle=False)
-        else:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if array.dtype.str != entry["dtype"] or list(array.shape) != list(entry["shape"]):
+        dtype, shape = np.dtype(entry["dtype"]), tuple(map(int, entry["shape"]))
+        header = _header(dtype, shape)
+        with path.open("rb") as file:
+            found, size = file.read(len(header)), os.fstat(file.fileno()).st_size
+        wanted = len(header) + dtype.itemsize * math.prod(shape)
+        if dtype.hasobject or (found, size) != (header, wanted):
             raise damaged
+        # Nothing cannot be mapped.
+        array: Array = (
+            np.memmap(path, dtype, "r", offset=len(header), shape=shape) if math.prod(shape) else np.empty(shape, dtype)
+        )
         if verify and crc32(array) != entry["crc32"]:
             raise damaged
-    except (ValueError, EOFError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise damaged from error
     except OSError as error:
         raise from_os_error(error) from error

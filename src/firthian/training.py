@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from firthian._version import __version__
-from firthian.cooccurrence.counting import count
+from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
+from firthian.cooccurrence.tokens import Tokens
 from firthian.errors import FirthianError
 from firthian.memory import PeakMemory
 from firthian.progress import Progress
@@ -22,10 +24,7 @@ from firthian.solvers.base import Solution, check_fit
 from firthian.vectors.vectors import Vectors
 
 #: The recipe of ``firth train`` without ``-m``.
-DEFAULT_RECIPE = "ppmi"
-
-#: Options that are flags of their own on the command line, for every recipe that has them.
-COMMON_OPTIONS = ("epochs", "negative")
+DEFAULT_RECIPE = "psd"
 
 
 def train(
@@ -40,7 +39,7 @@ def train(
     progress: Progress | None = None,
     **options: Any,
 ) -> Vectors:
-    """Learn word vectors from counts, from a folder of counts, or from a corpus.
+    """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
 
     A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
     Further arguments are options of the recipe; ``firth models NAME`` lists them.
@@ -54,36 +53,66 @@ def train(
     settings = chosen.settings(options)
     run = Run.create(seed, workers, memory, progress)
     begin = time.perf_counter()
-    with PeakMemory() as peak:
-        counts = find_counts(source, chosen, run, counting or {})
-        dimension = check_dimension(chosen, vector_size, len(counts.vocabulary))
-        model = chosen.load("model")(counts, run, **chosen.part("model", settings))
+    with PeakMemory() as peak, ExitStack() as stack:
+        data: Counts | Tokens | Vectors
+        if chosen.source == "vectors":
+            data = find_vectors(source, chosen)
+        elif chosen.source == "tokens":
+            data = stack.enter_context(find_tokens(source, chosen, run, counting or {}))
+        else:
+            data = find_counts(source, chosen, run, counting or {})
+        dimension = check_dimension(chosen, vector_size, len(data.vocabulary))
+        model = chosen.load("model")(data, run, **chosen.part("model", settings))
         solver = chosen.load("solver")(**chosen.part("solver", settings))
         check_fit(solver, model)
         run.progress.start(f"training {chosen.name}")
         solution: Solution = solver.solve(model, dimension, run)
-    vectors = finish(solution, counts, chosen, settings, dimension, seed)
+    vectors = finish(solution, data, chosen, settings, dimension, seed)
     vectors.measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
     return vectors
 
 
+def find_vectors(source: Any, recipe: Recipe) -> Vectors:
+    """Take vectors that were learnt before as they are, or open them."""
+    if isinstance(source, Vectors):
+        return source
+    if isinstance(source, str | os.PathLike):
+        from firthian.vectors.loading import open_vectors
+
+        return open_vectors(source)
+    raise FirthianError(
+        f"the recipe {recipe.name} learns from vectors", hint="give Vectors or their path: first train svd, for example"
+    )
+
+
 def find_counts(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Counts:
     """Take counts as they are, open a folder of them, or count a corpus the way the recipe likes."""
-    if isinstance(source, Counts):
-        given: Counts | None = source
-    elif isinstance(source, str | os.PathLike) and (Path(source) / "counts.json").is_file():
-        given = Counts.load(source)
-    else:
-        given = None
-    if given is not None:
+    if is_counts(source):
         if counting:
             raise FirthianError(
                 f"counting options ({', '.join(counting)}) do not apply to ready counts",
                 hint="give the corpus instead",
             )
-        return given
+        return source if isinstance(source, Counts) else Counts.load(source)
     settings = {"seed": run.seed, **recipe.counting, **counting}
     return count(source, workers=run.executor.workers, memory=run.budget, progress=run.progress, **settings)
+
+
+def find_tokens(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Tokens:
+    """Tokenise a corpus the way the recipe likes; close the result when done with it."""
+    if is_counts(source):
+        raise FirthianError(
+            f"the recipe {recipe.name} learns from the text itself, not from counts", hint="give it the corpus"
+        )
+    job = CountJob.create(source, **{"seed": run.seed, **recipe.counting, **counting})
+    return Tokens.read(job, HowToRun(run.executor, run.budget, run.progress))
+
+
+def is_counts(source: Any) -> bool:
+    """Tell whether a source is counts, open or in a folder."""
+    return isinstance(source, Counts) or (
+        isinstance(source, str | os.PathLike) and (Path(source) / "counts.json").is_file()
+    )
 
 
 def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
@@ -91,7 +120,7 @@ def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
     if recipe.dimension == 0:
         if wanted is not None:
             raise FirthianError(
-                f"vectors of the recipe {recipe.name} have one number a context", hint="leave out --dim"
+                f"the recipe {recipe.name} has no vector size to choose", hint="leave out --dim (see firth models)"
             )
         return 0
     dimension = recipe.dimension if wanted is None else wanted
@@ -106,19 +135,28 @@ def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
 
 
 def finish(
-    solution: Solution, counts: Counts, recipe: Recipe, settings: Mapping[str, Any], dimension: int, seed: int
+    solution: Solution,
+    data: Counts | Tokens | Vectors,
+    recipe: Recipe,
+    settings: Mapping[str, Any],
+    dimension: int,
+    seed: int,
 ) -> Vectors:
     """Make vectors of a solution and write down where they come from."""
+    if isinstance(data, Vectors):
+        source = {"vectors": data.record}
+    else:
+        source = {"counts": {"options": data.options.as_dict(), **data.record}}
     record = {
         "recipe": recipe.name,
         "paper": recipe.paper,
         "options": dict(settings),
-        "vector_size": dimension or len(counts.vocabulary),
+        "vector_size": int(solution.words.shape[1]),
         "seed": seed,
         "objective": [float(value) for value in solution.objective],
         "status": solution.status,
         "stats": solution.stats,
-        "counts": {"options": counts.options.as_dict(), **counts.record},
+        **source,
         "versions": {"firthian": __version__, "numpy": np.__version__},
     }
-    return Vectors(solution.words, counts.vocabulary, contexts=solution.contexts, extras=solution.extras, record=record)
+    return Vectors(solution.words, data.vocabulary, contexts=solution.contexts, extras=solution.extras, record=record)

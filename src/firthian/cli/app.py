@@ -22,7 +22,13 @@ app = typer.Typer(
 )
 
 #: Every verb's module, in the order of the flow; each registers itself on ``app``.
-VERBS = ("count", "merge", "train", "models", "info", "adapt", "classify")
+VERBS = (
+    "count", "merge", "train", "add", "score", "models", "neighbors", "analogy", "similarity", "convert",
+    "evaluate", "compare", "adapt", "classify", "info", "datasets", "demo",
+)  # fmt: skip
+
+#: The exit code of what Ctrl-C ended: 128 and the number of the signal.
+_INTERRUPTED = 130
 
 
 def _version(wanted: bool) -> None:
@@ -48,20 +54,27 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; give its exit code: 0 when it worked, 2 for what the user can mend, 130 when interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        result: Any = app(arguments, standalone_mode=False)
+        result: Any = app(arguments, prog_name="firth", standalone_mode=False)
         code = result if isinstance(result, int) else 0
+        if code == _INTERRUPTED:
+            # Some releases of typer turn an interrupt into this code, others raise it.
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except FirthianError as error:
         code = _complain(error.message, error.hint, "--json" in arguments)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
         # The reader of our output went away, as `head` does: not an error, but nothing more can be written.
+        # Typer may have noticed first; it then ends the process.
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         sys.stdout = None
         code = 0
     except OSError as error:
         known = from_os_error(error)
         code = _complain(known.message, known.hint, "--json" in arguments)
     except (KeyboardInterrupt, typer.Abort):
-        code = _complain("interrupted", "the work so far is kept: add --resume to go on", False, code=130)
+        hint = "the work so far is kept: add --resume to go on" if _can_resume(arguments) else ""
+        code = _complain("interrupted", hint, False, _INTERRUPTED)
     except Exception as error:
         if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
             raise
@@ -71,6 +84,13 @@ def main(arguments: list[str] | None = None) -> int:
     return code
 
 
+def _can_resume(arguments: list[str]) -> bool:
+    """Tell whether the verb that was interrupted has work to go on with."""
+    commands = getattr(typer.main.get_command(app), "commands", {})
+    verb = commands.get(arguments[0]) if arguments else None
+    return verb is not None and any("--resume" in parameter.opts for parameter in verb.params)
+
+
 def _complain(message: str, hint: str, as_json: bool, code: int = 2) -> int:
     if as_json:
         print(json.dumps({"error": message, "hint": hint}, ensure_ascii=False), file=sys.stderr)
@@ -78,7 +98,3 @@ def _complain(message: str, hint: str, as_json: bool, code: int = 2) -> int:
         text = f"{message}: {hint}" if hint else message
         print(f"firth: {' '.join(text.split())}", file=sys.stderr)
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,6 +7,7 @@ import functools
 import inspect
 import json as json_module
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,8 @@ Memory = Annotated[
 Workers = Annotated[
     int | None, typer.Option(help="Parallel workers; the result does not depend on it. [default: every core]")
 ]
+Source = Annotated[str, typer.Argument(metavar="VECTORS", help="A folder of vectors, or a file in any format.")]
+Topn = Annotated[int, typer.Option(help="How many words to show.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 _CORPUS = "Corpus"
@@ -103,7 +106,10 @@ class CountingFlags:
         from firthian.corpus.phrases import PhraseOptions
         from firthian.errors import FirthianError
 
-        said = {name: value for name, value in dataclasses.asdict(self).items() if value not in (None, False)}
+        # Not "in (None, False)": 0 equals False, and a zero is something the user said.
+        said = {
+            name: value for name, value in dataclasses.asdict(self).items() if value is not None and value is not False
+        }
         passes, threshold = said.pop("phrase_passes"), said.pop("phrase_threshold", None)
         if "phrases" in said:
             said["phrases"] = PhraseOptions(said["phrases"], threshold, passes=passes)
@@ -150,3 +156,12 @@ def read_settings(pairs: list[str]) -> dict[str, Any]:
             raise FirthianError(f"--set {pair} is not name=value", hint="write it as --set name=value")
         settings[name.strip().replace("-", "_")] = value.strip()
     return settings
+
+
+def find_source(paths: list[str], counting: dict[str, Any]) -> Any:
+    """Take one folder of counts as it is, anything else as a corpus; its reader's settings leave ``counting``."""
+    from firthian.corpus.readers import Files
+
+    if len(paths) == 1 and (Path(paths[0]) / "counts.json").is_file():
+        return paths[0]
+    return Files(paths, counting.pop("format", "auto"), counting.pop("text_column", None))

@@ -16,6 +16,7 @@ from firthian.cli.options import (
     Seed,
     Workers,
     counting_flags,
+    find_source,
     read_settings,
     say,
     show_json,
@@ -26,7 +27,9 @@ from firthian.progress import on_terminal
 @app.command()
 @counting_flags
 def train(
-    source: Annotated[list[str], typer.Argument(help="A folder of counts, or corpus files and folders, or -.")],
+    source: Annotated[
+        list[str], typer.Argument(help="A folder of counts, or corpus files and folders, or -; for sparse, vectors.")
+    ],
     model: Annotated[str | None, typer.Option("-m", "--model", help="The recipe; see firth models.")] = None,
     output: Output = None,
     vector_size: Annotated[
@@ -44,6 +47,7 @@ def train(
 ) -> None:
     """Learn word vectors from counts or a corpus."""
     from firthian.errors import FirthianError
+    from firthian.recipes import find_recipe
     from firthian.storage import check_target
     from firthian.training import DEFAULT_RECIPE
     from firthian.training import train as train_vectors
@@ -53,10 +57,11 @@ def train(
     check_target(output, force)
     options = read_settings(settings or [])
     options |= {name: value for name, value in (("epochs", epochs), ("negative", negative)) if value is not None}
-    counting_settings = counting.settings()
+    counting_settings, recipe = counting.settings(), model or DEFAULT_RECIPE
+    data: Any = source[0] if find_recipe(recipe).source == "vectors" else find_source(source, counting_settings)
     with on_terminal() as progress:
         vectors = train_vectors(
-            _source(source, counting_settings), model or DEFAULT_RECIPE, vector_size=vector_size, seed=seed, workers=workers,
+            data, recipe, vector_size=vector_size, seed=seed, workers=workers,
             memory=memory, counting=counting_settings, progress=progress, **options,
         )  # fmt: skip
         vectors.save(output, force=force)
@@ -65,11 +70,3 @@ def train(
         return
     took = vectors.measured
     say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({took['seconds']:.1f} s)")
-
-
-def _source(paths: list[str], counting: dict[str, Any]) -> Any:
-    from firthian.corpus.readers import Files
-
-    if len(paths) == 1 and (Path(paths[0]) / "counts.json").is_file():
-        return paths[0]
-    return Files(paths, counting.pop("format", "auto"), counting.pop("text_column", None))

@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,22 +20,33 @@ import numpy as np
 from firthian._version import __version__
 from firthian.cooccurrence.counts import Counts, temporary_target, write_counts
 from firthian.cooccurrence.options import CountOptions
-from firthian.cooccurrence.rows import BLOCK_PAIRS, DiskRun, count_blocks, merge_blocks, write_run
+from firthian.cooccurrence.rows import (
+    BLOCK_PAIRS,
+    DiskRun,
+    RowBlock,
+    count_blocks,
+    finished_runs,
+    merge_blocks,
+    write_run,
+)
 from firthian.cooccurrence.streams import BYTES_PER_TOKEN, groups
 from firthian.corpus.phrases import PhraseOptions, find_phrases
 from firthian.corpus.readers import Corpus, open_corpus
 from firthian.corpus.segments import SEGMENT_BYTES
 from firthian.corpus.spool import Spool, tokenize_corpus
 from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.types import VocabularyLimits, VocabularyResult, build_vocabulary
+from firthian.corpus.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
 from firthian.errors import FirthianError, from_os_error
 from firthian.memory import INTERPRETER_BYTES, check_budget
 from firthian.parallel import Executor, Threads
 from firthian.progress import Progress, Silent
-from firthian.storage import check_target, replace, write_file
+from firthian.storage import check_folder, replace, write_file
 
 #: At most so many runs are open at once; more are merged in rounds.
 OPEN_RUNS = 32
+
+#: What a pair takes while its block is merged: column and sum, before and after.
+BYTES_PER_PAIR = 24
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,47 @@ class CountJob:
     options: CountOptions = field(default_factory=CountOptions)
     phrases: PhraseOptions | None = None
     strict: bool = False
+
+    @classmethod
+    def create(
+        cls,
+        corpus: Any,
+        *,
+        window: int = 5,
+        weighting: str = "dynamic",
+        context: str = "both",
+        min_count: int | None = None,
+        max_vocab: int | None = None,
+        vocabulary: str | os.PathLike[str] | Iterable[str] | None = None,
+        stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
+        sample: float = 0.0,
+        sample_mode: str = "drop",
+        keep_positions: bool = False,
+        seed: int = 1,
+        dtype: str = "float32",
+        tokenizer: str | Tokenizer = "unicode",
+        keep_case: bool = False,
+        fold_numbers: bool = False,
+        phrases: str | PhraseOptions | None = None,
+        format: str = "auto",
+        text_column: str | None = None,
+        strict: bool = False,
+    ) -> CountJob:
+        """Check the settings a user gives to ``count``."""
+        only = read_words(vocabulary)
+        return cls(
+            corpus=open_corpus(corpus, format, text_column),
+            tokenizer=tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer, keep_case, fold_numbers),
+            limits=VocabularyLimits(
+                min_count=min_count if min_count is not None else 5 if only is None else 1,
+                max_vocab=max_vocab,
+                only=only,
+                stop_words=read_words(stop_words) or frozenset(),
+            ),
+            options=CountOptions(window, weighting, context, keep_positions, sample, sample_mode, seed, dtype),
+            phrases=PhraseOptions(phrases) if isinstance(phrases, str) else phrases,
+            strict=strict,
+        )
 
     def describe(self) -> dict[str, Any]:
         """Give the settings by name."""
@@ -77,9 +130,18 @@ class HowToRun:
     progress: Progress
     segment_bytes: int = SEGMENT_BYTES
 
+    @property
+    def block_pairs(self) -> int:
+        """How many pairs a block of rows may hold, so that all blocks in flight take a quarter of the budget at most."""
+        return min(BLOCK_PAIRS, self.budget // 4 // (self._in_flight * BYTES_PER_PAIR))
+
+    @property
+    def _in_flight(self) -> int:
+        return self.executor.workers + 2
+
     def group_tokens(self, words: int) -> int:
-        """How many tokens can be counted at once: half of what the fixed parts leave of the budget."""
-        in_flight = (self.executor.workers + 2) * (max(BLOCK_PAIRS, words) * 24 + words * 9)
+        """How many tokens can be counted at once: what the fixed parts leave of the budget, at least an eighth of it."""
+        in_flight = self._in_flight * (max(self.block_pairs, words) * BYTES_PER_PAIR + words * 9)
         fixed = INTERPRETER_BYTES + in_flight + words * 200
         left = max(self.budget - fixed, self.budget // 8)
         return int(min(left // BYTES_PER_TOKEN, 2**31 - 2**20))
@@ -90,19 +152,11 @@ def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, fo
     partial = target.absolute().with_name(target.name + ".partial")
     _open_partial(partial, job, how, resume, force)
     try:
-        spool = tokenize_corpus(
-            job.corpus, job.tokenizer, partial, how.executor, how.progress, job.strict, how.segment_bytes
-        )
-        found_phrases = 0
-        if job.phrases is not None:
-            spool, found_phrases = _join_phrases(spool, job.phrases, how)
-        how.progress.start("building vocabulary")
-        result = build_vocabulary(spool.__iter__, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        spool, result, record = prepare(job, partial, how)
         _check_sums(result, job.options)
         staging = partial / "counts"
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir()
-        record = _record(job, spool, result, found_phrases)
         _count_spool(spool, result, job.options, partial, staging, record, how)
         replace(staging, target, force)
     except (FirthianError, OSError) as error:
@@ -112,6 +166,19 @@ def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, fo
             raise from_os_error(error) from error
         raise
     shutil.rmtree(partial, ignore_errors=True)
+
+
+def prepare(job: CountJob, folder: Path, how: HowToRun) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
+    """Tokenise into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
+    spool = tokenize_corpus(
+        job.corpus, job.tokenizer, folder, how.executor, how.progress, job.strict, how.segment_bytes
+    )
+    found_phrases = 0
+    if job.phrases is not None:
+        spool, found_phrases = _join_phrases(spool, job.phrases, how)
+    how.progress.start("building vocabulary")
+    result = build_vocabulary(spool.__iter__, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+    return spool, result, _record(job, spool, result, found_phrases)
 
 
 def _open_partial(partial: Path, job: CountJob, how: HowToRun, resume: bool, force: bool) -> None:
@@ -147,7 +214,10 @@ def _join_phrases(spool: Spool, options: PhraseOptions, how: HowToRun) -> tuple[
     for number in range(options.passes):
         how.progress.start(f"finding phrases {number + 1}")
         limits = VocabularyLimits(min_count=options.min_count)
-        result = build_vocabulary(spool.__iter__, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        try:
+            result = build_vocabulary(spool.__iter__, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        except NoWordsLeftError:
+            break
         folder = spool.folder / f"phrases-{number}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -173,42 +243,44 @@ def _count_spool(
     words = len(vocabulary)
     weights, _ = options.integer_weights()
     before, after = options.sides(weights)
-    group_tokens = how.group_tokens(words)
-    done = sum(1 for _ in folder.glob("run-*/pointers.npy"))
+    # The budget may be another one than that of the attempt whose runs we find: only segments say what is done.
+    runs = finished_runs(folder, spool.sha256)
+    done = runs[-1].segments[1] if runs else 0
     how.progress.start("counting windows", spool.tokens)
-    parts = groups(spool, vocabulary, options, how.executor, group_tokens, skip=done)
-    ends = spool.tokens <= group_tokens and not done
-    for number, group in enumerate(parts):
-        if group is None:
-            continue
-        blocks = count_blocks(group.stream, group.core, words, before, after, how.executor)
-        if ends:
+    how.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
+    for group in groups(spool, vocabulary, options, how.executor, how.group_tokens(words), skip=done):
+        blocks = count_blocks(group.stream, group.core, words, before, after, how.executor, how.block_pairs)
+        if group.segments == (0, spool.segments):
             write_counts(staging, blocks, vocabulary, options, record)
             return
-        write_run(folder / f"run-{number:05d}", blocks)
-        how.progress.advance(group.core[1] - group.core[0])
+        runs.append(write_run(folder, group.segments, spool.sha256, blocks))
+        how.progress.advance(sum(size.tokens for size in spool.sizes[slice(*group.segments)]))
         del blocks, group
     how.progress.start("merging")
-    runs = _merge_rounds(sorted(folder.glob("run-?????")), words, how)
-    sizes = sum(np.diff(run.pointers) for run in runs)
-    write_counts(staging, merge_blocks(list(runs), sizes, words, how.executor), vocabulary, options, record)
+    runs = _merge_rounds(runs, folder, spool.sha256, words, how)
+    write_counts(staging, _merged(runs, words, how), vocabulary, options, record)
 
 
-def _merge_rounds(folders: list[Path], words: int, how: HowToRun) -> list[DiskRun]:
-    """Merge runs until few enough are left to be open together."""
-    number = 0
-    while len(folders) > OPEN_RUNS:
-        batch, folders = folders[:OPEN_RUNS], folders[OPEN_RUNS:]
-        runs = [DiskRun(folder) for folder in batch]
-        sizes = sum(np.diff(run.pointers) for run in runs)
-        merged = batch[0].with_name(f"merged-{number:05d}")
-        write_run(merged, merge_blocks(list(runs), sizes, words, how.executor))
-        number += 1
-        folders.append(merged)
-        del runs
-        for folder in batch:
-            shutil.rmtree(folder)
-    return [DiskRun(folder) for folder in folders]
+def _merge_rounds(runs: list[DiskRun], folder: Path, corpus: str, words: int, how: HowToRun) -> list[DiskRun]:
+    """Merge neighbouring runs until few enough are left to be open together."""
+    while len(runs) > OPEN_RUNS:
+        fewer: list[DiskRun] = []
+        for first in range(0, len(runs), OPEN_RUNS):
+            batch = runs[first : first + OPEN_RUNS]
+            if len(batch) == 1:
+                fewer += batch
+                continue
+            segments = (batch[0].segments[0], batch[-1].segments[1])
+            fewer.append(write_run(folder, segments, corpus, _merged(batch, words, how)))
+            for run in batch:
+                shutil.rmtree(run.folder)
+        runs = fewer
+    return runs
+
+
+def _merged(runs: list[DiskRun], words: int, how: HowToRun) -> Iterator[RowBlock]:
+    sizes = np.sum([np.diff(run.pointers) for run in runs], axis=0)
+    return merge_blocks(list(runs), sizes, words, how.executor, how.block_pairs)
 
 
 def _check_sums(result: VocabularyResult, options: CountOptions) -> None:
@@ -282,18 +354,26 @@ def count(
     >>> counts["the", "cat"], counts["sat", "ran"]
     (2.0, 0.0)
     """
-    only = read_words(vocabulary)
-    job = CountJob(
-        corpus=open_corpus(corpus, format, text_column),
-        tokenizer=tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer, keep_case, fold_numbers),
-        limits=VocabularyLimits(
-            min_count=min_count if min_count is not None else 5 if only is None else 1,
-            max_vocab=max_vocab,
-            only=only,
-            stop_words=read_words(stop_words) or frozenset(),
-        ),
-        options=CountOptions(window, weighting, context, keep_positions, sample, sample_mode, seed, dtype),
-        phrases=PhraseOptions(phrases) if isinstance(phrases, str) else phrases,
+    job = CountJob.create(
+        corpus,
+        window=window,
+        weighting=weighting,
+        context=context,
+        min_count=min_count,
+        max_vocab=max_vocab,
+        vocabulary=vocabulary,
+        stop_words=stop_words,
+        sample=sample,
+        sample_mode=sample_mode,
+        keep_positions=keep_positions,
+        seed=seed,
+        dtype=dtype,
+        tokenizer=tokenizer,
+        keep_case=keep_case,
+        fold_numbers=fold_numbers,
+        phrases=phrases,
+        format=format,
+        text_column=text_column,
         strict=strict,
     )
     how = HowToRun(Threads(workers), check_budget(memory), progress or Silent())
@@ -305,7 +385,7 @@ def count(
             shutil.rmtree(target.parent, ignore_errors=True)
             raise
         return Counts.load_temporary(target)
-    target = check_target(output, force)
+    target = check_folder(output, force)
     run_job(job, target, how, resume, force)
     return Counts.load(target, verify=False)
 
@@ -315,14 +395,14 @@ def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozens
     if source is None:
         return None
     if not isinstance(source, str | os.PathLike):
-        return frozenset(source)
+        return frozenset(unicodedata.normalize("NFC", word) for word in source)
     try:
-        text = Path(source).read_text(encoding="utf-8")
+        text = unicodedata.normalize("NFC", Path(source).read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         raise FirthianError(f"{source} is not UTF-8 text", hint="give one word a line") from None
     except OSError as error:
         raise from_os_error(error) from error
-    words = frozenset(line.partition("\t")[0].strip() for line in text.splitlines()) - {""}
+    words = frozenset(line.partition("\t")[0].strip() for line in text.split("\n")) - {""}
     if not words:
         raise FirthianError(f"{source} holds no words", hint="give one word a line")
     return words

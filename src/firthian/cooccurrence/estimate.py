@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from firthian.cooccurrence.counting import count
-from firthian.corpus.files import expansion
 from firthian.corpus.readers import Files, Piece, open_corpus
 from firthian.errors import FirthianError
 from firthian.memory import INTERPRETER_BYTES, show_size
@@ -91,7 +89,7 @@ def estimate(corpus: Any, **settings: Any) -> Estimate:
     source = open_corpus(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
     size = source.size()
     if size is None and isinstance(source, Files):
-        raise FirthianError("a dry run cannot read standard input", hint="give a file")
+        raise FirthianError("a dry run cannot read standard input or a pipe", hint="give a file")
     results = []
     for limit in (SAMPLE_BYTES // 4, SAMPLE_BYTES):
         head = _Head(source, limit)
@@ -107,7 +105,7 @@ def estimate(corpus: Any, **settings: Any) -> Estimate:
     else:
         small = results[0][1]
         ratio = tokens / small.record["corpus"]["tokens"]
-        text = max(head.read, _text_bytes(source, size or 0))
+        text = max(head.read, size or 0)
         growth = text / head.read
         words = round(
             len(counts.vocabulary) * growth ** _exponent(len(small.vocabulary), len(counts.vocabulary), ratio)
@@ -132,10 +130,3 @@ def estimate(corpus: Any, **settings: Any) -> Estimate:
 
 def _exponent(small: int, large: int, ratio: float) -> float:
     return float(np.clip(np.log(max(large, 1) / max(small, 1)) / np.log(ratio), 0.0, 1.0)) if ratio > 1 else 1.0
-
-
-def _text_bytes(source: Any, size: int) -> int:
-    """Bytes of text: compressed files are taken to shrink as much throughout as at their beginning."""
-    if not isinstance(source, Files):
-        return size
-    return round(sum(os.path.getsize(file) * expansion(file) for file in source.files))

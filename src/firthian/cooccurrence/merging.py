@@ -6,6 +6,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from firthian._version import __version__
 from firthian.cooccurrence.counts import Counts, temporary_target, write_counts
+from firthian.cooccurrence.options import CountOptions
 from firthian.cooccurrence.rows import merge_blocks
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
@@ -68,7 +70,7 @@ def merge(
     if len(parts) < 2:
         raise FirthianError("there is nothing to merge", hint="name at least two folders of counts")
     for part in parts[1:]:
-        if part.options != parts[0].options:
+        if _what_counts(part.options) != _what_counts(parts[0].options):
             raise FirthianError(
                 f"counts made with other options cannot be added: {_difference(parts[0], part)}",
                 hint="count both corpora with the same options",
@@ -93,6 +95,11 @@ def merge(
         shutil.rmtree(target.parent, ignore_errors=True)
         raise
     return Counts.load_temporary(target)
+
+
+def _what_counts(options: CountOptions) -> CountOptions:
+    """Leave out what played no part: without sub-sampling, neither its mode nor its seed."""
+    return options if options.sample > 0 else replace(options, sample_mode="drop", seed=0)
 
 
 def _difference(one: Counts, two: Counts) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,13 +12,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from firthian.errors import FirthianError
 from firthian.parallel import Executor
-from firthian.storage import ArrayWriter, read_array
+from firthian.storage import ArrayWriter, read_array, read_manifest, write_array, write_manifest
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 #: A block of rows may hold at most so many pairs (one row may hold more).
 BLOCK_PAIRS = 2_000_000
+
+RUN_KIND, RUN_VERSION, RUN_MANIFEST = "run", 1, "run.json"
 
 
 @dataclass(frozen=True)
@@ -45,16 +49,22 @@ class Runs(Protocol):
         ...
 
 
-def cut_rows(most_pairs: Array) -> list[tuple[int, int]]:
-    """Cut rows into blocks, given the most pairs each can have."""
+def cut_rows(most_pairs: Array, block_pairs: int = BLOCK_PAIRS) -> list[tuple[int, int]]:
+    """Cut rows into blocks, given the most pairs each can have; where they are cut changes no result."""
     ends = np.concatenate([[0], np.cumsum(most_pairs)])
-    steps = np.arange(BLOCK_PAIRS, ends[-1], BLOCK_PAIRS)
+    steps = np.arange(block_pairs, ends[-1], block_pairs)
     cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, steps, side="right") - 1, [most_pairs.size]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 def count_blocks(
-    stream: Array, core: tuple[int, int], words: int, before: Array, after: Array, executor: Executor
+    stream: Array,
+    core: tuple[int, int],
+    words: int,
+    before: Array,
+    after: Array,
+    executor: Executor,
+    block_pairs: int = BLOCK_PAIRS,
 ) -> Iterator[RowBlock]:
     """Count the windows around the words of ``stream[core]``; what lies outside the core is context only."""
     from firthian.kernels import windows as kernel
@@ -87,7 +97,7 @@ def count_blocks(
         )
         return RowBlock(sizes, columns[:used], sums[:used])
 
-    return executor.map(count, cut_rows(most_pairs))
+    return executor.map(count, cut_rows(most_pairs, block_pairs))
 
 
 def _index(stream: Array, core: tuple[int, int], words: int, executor: Executor) -> tuple[Array, Array]:
@@ -117,7 +127,9 @@ def _index(stream: Array, core: tuple[int, int], words: int, executor: Executor)
     return pointers, positions
 
 
-def merge_blocks(runs: list[Runs], row_sizes: Array, words: int, executor: Executor) -> Iterator[RowBlock]:
+def merge_blocks(
+    runs: list[Runs], row_sizes: Array, words: int, executor: Executor, block_pairs: int = BLOCK_PAIRS
+) -> Iterator[RowBlock]:
     """Add several runs; ``row_sizes`` is the number of pairs of each row in all runs together."""
     from firthian.kernels import windows as kernel
 
@@ -139,20 +151,21 @@ def merge_blocks(runs: list[Runs], row_sizes: Array, words: int, executor: Execu
         )
         return RowBlock(sizes, columns[:used], sums[:used])
 
-    return executor.map(merge, cut_rows(row_sizes))
+    return executor.map(merge, cut_rows(row_sizes, block_pairs))
 
 
 class DiskRun:
-    """Integer sums of a part of the corpus, in files that are mapped when read."""
+    """Integer sums of some segments of the corpus, in files that are mapped when read."""
 
-    def __init__(self, folder: Path) -> None:
-        self.pointers = np.load(folder / "pointers.npy")
-        entries = {"columns": "<i4", "sums": "<i8"}
-        arrays = {
-            name: read_array(folder / f"{name}.npy", {"dtype": dtype, "shape": [int(self.pointers[-1])]}, verify=False)
-            for name, dtype in entries.items()
-        }
-        self.columns, self.sums = arrays["columns"], arrays["sums"]
+    def __init__(self, folder: Path, corpus: str) -> None:
+        """Open a run; it must be undamaged, and of the corpus with this checksum."""
+        manifest = read_manifest(folder / RUN_MANIFEST, RUN_KIND, RUN_VERSION)
+        if manifest["corpus"] != corpus:
+            raise FirthianError(f"{folder} is of another corpus", hint="start anew with --force")
+        self.folder = folder
+        arrays = {name: read_array(folder / f"{name}.npy", entry) for name, entry in manifest["arrays"].items()}
+        self.pointers, self.columns, self.sums = arrays["pointers"], arrays["columns"], arrays["sums"]
+        self.segments: tuple[int, int] = (manifest["segments"][0], manifest["segments"][1])
 
     def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
         """Give some rows."""
@@ -160,10 +173,18 @@ class DiskRun:
         return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
 
 
-def write_run(folder: Path, blocks: Iterator[RowBlock]) -> None:
-    """Write a run; the folder appears whole or not at all."""
-    staging = folder.with_name(folder.name + ".new")
-    staging.mkdir(exist_ok=True)
+def run_path(folder: Path, segments: tuple[int, int]) -> Path:
+    """Name the place of the run of some segments."""
+    return folder / f"run-{segments[0]:07d}-{segments[1]:07d}"
+
+
+def write_run(folder: Path, segments: tuple[int, int], corpus: str, blocks: Iterator[RowBlock]) -> DiskRun:
+    """Write a run; its folder appears whole or not at all."""
+    target = run_path(folder, segments)
+    staging = target.with_name(f"new-{target.name}")
+    for leftover in (staging, target):
+        shutil.rmtree(leftover, ignore_errors=True)
+    staging.mkdir()
     sizes = [np.zeros(1, dtype=np.int64)]
     with (
         ArrayWriter(staging / "columns.npy", "<i4") as columns,
@@ -173,7 +194,36 @@ def write_run(folder: Path, blocks: Iterator[RowBlock]) -> None:
             sizes.append(block.sizes)
             columns.append(block.columns)
             sums.append(block.sums)
-        columns.close()
-        sums.close()
-    np.save(staging / "pointers.npy", np.cumsum(np.concatenate(sizes)))
-    staging.rename(folder)
+        arrays = {"columns": columns.close(), "sums": sums.close()}
+    arrays["pointers"] = write_array(staging / "pointers.npy", np.cumsum(np.concatenate(sizes)))
+    record = {"corpus": corpus, "segments": list(segments), "arrays": arrays}
+    write_manifest(staging / RUN_MANIFEST, RUN_KIND, RUN_VERSION, record)
+    staging.rename(target)
+    return DiskRun(target, corpus)
+
+
+def finished_runs(folder: Path, corpus: str) -> list[DiskRun]:
+    """Give the runs of an earlier attempt that hold the beginning of the corpus, each segment once; remove all others.
+
+    A run that was merged may still lie beside the runs it was made of; the longest one from a segment on is taken.
+    """
+    found: dict[int, DiskRun] = {}
+    useless: list[Path] = []
+    for path in sorted(folder.glob("run-*")):
+        try:
+            run = DiskRun(path, corpus)
+        except FirthianError:
+            useless.append(path)
+            continue
+        shorter = found.get(run.segments[0])
+        if shorter is not None:
+            useless.append(shorter.folder)
+        found[run.segments[0]] = run
+    runs: list[DiskRun] = []
+    end = 0
+    while end in found:
+        runs.append(found.pop(end))
+        end = runs[-1].segments[1]
+    for path in [*useless, *(run.folder for run in found.values())]:
+        shutil.rmtree(path, ignore_errors=True)
+    return runs

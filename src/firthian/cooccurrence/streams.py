@@ -28,6 +28,8 @@ class Group:
 
     stream: Array
     core: tuple[int, int]
+    #: The segments whose words the core holds: the first, and the one after the last.
+    segments: tuple[int, int]
 
 
 def groups(
@@ -37,12 +39,18 @@ def groups(
     executor: Executor,
     group_tokens: int,
     skip: int = 0,
-) -> Iterator[Group | None]:
-    """Cut the corpus into groups of about ``group_tokens`` tokens; the first ``skip`` groups, already done, come as None."""
+) -> Iterator[Group]:
+    """Cut the corpus, without its first ``skip`` segments, into groups of about ``group_tokens`` tokens.
+
+    A group holds whole segments, at least one. How the corpus is grouped changes no sum.
+    """
     pieces = _selected(spool, vocabulary, options, executor)
     ahead: deque[Array] = deque()
     tail = np.empty(0, dtype=np.int32)
-    number = 0
+    for _ in range(skip):
+        # The segments before are needed as far as the windows of the first group reach back into them.
+        tail = np.concatenate([tail, next(pieces)])[-options.window :]
+    first = skip
     while True:
         body: list[Array] = []
         size = 0
@@ -66,9 +74,10 @@ def groups(
         stream = np.concatenate([tail, *body, *follow])
         core = (tail.size, tail.size + size)
         tail = stream[max(0, core[1] - options.window) : core[1]].copy()
+        last = first + len(body)
         body.clear()
-        yield Group(stream, core) if number >= skip else None
-        number += 1
+        yield Group(stream, core, (first, last))
+        first = last
 
 
 def _next(pieces: Iterator[Array], ahead: deque[Array]) -> Array | None:
@@ -82,7 +91,7 @@ def _selected(spool: Spool, vocabulary: Vocabulary, options: CountOptions, execu
     table = TypeTable.of_words(vocabulary.words)
     thresholds = np.empty(0, dtype=np.uint64)
     if options.sample > 0 and options.sample_mode == "drop":
-        thresholds = _thresholds(options.keep_probabilities(vocabulary.counts))
+        thresholds = probability_bounds(options.keep_probabilities(vocabulary.counts))
     seed = np.uint64(options.seed)
 
     def task(number: int) -> Array:
@@ -108,7 +117,7 @@ def _selected(spool: Spool, vocabulary: Vocabulary, options: CountOptions, execu
     return executor.map(task, range(spool.segments))
 
 
-def _thresholds(keep: Array) -> Array:
+def probability_bounds(keep: Array) -> Array:
     """Probabilities as bounds on 64 random bits, the same on every machine."""
     scaled = np.floor(keep * 2.0**53).astype(np.uint64) << np.uint64(11)
     return np.where(keep >= 1.0, np.uint64(0xFFFFFFFFFFFFFFFF), scaled).astype(np.uint64)

@@ -34,7 +34,7 @@ def find_files(paths: list[str]) -> list[str]:
             found = [
                 item
                 for item in Path(path).rglob("*")
-                if item.is_file() and not any(part.startswith(".") for part in item.relative_to(path).parts)
+                if item.is_file() and not any(map(_is_not_text, item.relative_to(path).parts))
             ]
             if not found:
                 raise FirthianError(f"{path} holds no files", hint="give a folder with text files")
@@ -48,6 +48,16 @@ def find_files(paths: list[str]) -> list[str]:
     return files
 
 
+def _is_not_text(name: str) -> bool:
+    """Hidden files, and our own unfinished runs, are no part of a corpus."""
+    return name.startswith(".") or name.endswith(".partial")
+
+
+def can_be_read_again(path: str) -> bool:
+    """Tell files from standard input, pipes and the like."""
+    return path != STDIN and os.path.isfile(path)
+
+
 def plain_suffix(path: str) -> str:
     """Give a file's suffix without that of its compression.
 
@@ -56,6 +66,36 @@ def plain_suffix(path: str) -> str:
     """
     name = Path(path)
     return Path(name.stem).suffix.lower() if name.suffix.lower() in _COMPRESSED_SUFFIXES else name.suffix.lower()
+
+
+class _Zstandard(io.RawIOBase):
+    """Frames of Zstandard one after another; unlike the library's own reader, this notices a file that was cut off."""
+
+    def __init__(self, file: io.BufferedReader[Any]) -> None:
+        self._file = file
+        self._library = require("zstandard", "zstd").ZstdDecompressor()
+        self._frame: Any = None
+        self._unread = b""
+        self._text = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._text:
+            data = self._unread or self._file.read(CHUNK_BYTES // 8)
+            if not data:
+                if self._frame is not None:
+                    raise EOFError("it ends inside a frame")
+                return 0
+            self._frame = self._frame or self._library.decompressobj()
+            self._text = self._frame.decompress(data)
+            self._unread = self._frame.unused_data
+            if self._frame.eof:
+                self._frame = None
+        size = min(len(buffer), len(self._text))
+        buffer[:size], self._text = self._text[:size], self._text[size:]
+        return size
 
 
 def _decompressed(file: io.BufferedReader[Any]) -> BinaryIO:
@@ -68,9 +108,7 @@ def _decompressed(file: io.BufferedReader[Any]) -> BinaryIO:
     if head.startswith(b"\xfd7zXZ\x00") or head.startswith(b"\x5d\x00\x00"):
         return cast(BinaryIO, lzma.LZMAFile(file))
     if head.startswith(b"\x28\xb5\x2f\xfd"):
-        zstandard = require("zstandard", "zstd")
-        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-        return cast(BinaryIO, io.BufferedReader(reader, CHUNK_BYTES))
+        return cast(BinaryIO, io.BufferedReader(_Zstandard(file), CHUNK_BYTES))
     return file
 
 
@@ -119,14 +157,26 @@ def chunks(path: str) -> Iterator[bytes]:
             yield data
 
 
-def expansion(path: str) -> float:
-    """Tell how many bytes of text a byte of a file holds, judged from its beginning; 1 for plain files."""
-    with open(path, "rb") as file:
-        stream = _decompressed(file)
-        if stream is file:
-            return 1.0
+#: So many compressed files are opened to judge how far the others expand.
+_FILES_TO_JUDGE_BY = 4
+
+
+def text_bytes(files: list[str]) -> int:
+    """Tell about how many bytes of text some files hold; compressed ones are judged by the beginnings of a few."""
+    sizes = [os.path.getsize(file) for file in files]
+    packed = [number for number, file in enumerate(files) if Path(file).suffix.lower() in _COMPRESSED_SUFFIXES]
+    sample = [_expansion(files[number]) for number in packed[:_FILES_TO_JUDGE_BY]]
+    growth = sum(sample) / len(sample) if sample else 1.0
+    return round(sum(sizes) + (growth - 1) * sum(sizes[number] for number in packed))
+
+
+def _expansion(path: str) -> float:
+    """Tell how many bytes of text a byte of a file holds, judged from its beginning."""
+    with open(path, "rb", buffering=0) as file:
+        stream = _decompressed(io.BufferedReader(file))
         try:
             read = len(stream.read(4 * CHUNK_BYTES))
         except (EOFError, OSError, zlib.error, lzma.LZMAError):
+            # The file is damaged: whoever reads it will say so.
             return 1.0
         return read / max(1, file.tell())

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from firthian.corpus.files import STDIN, chunks, find_files, open_bytes, plain_suffix
+from firthian.corpus.files import STDIN, can_be_read_again, chunks, find_files, open_bytes, plain_suffix, text_bytes
 from firthian.errors import FirthianError, suggest
 
 #: Parts of a document that is a list of tokens are kept apart by this byte.
@@ -24,6 +24,8 @@ TOKEN_SEPARATOR = "\x1f"
 FORMATS = ("auto", "lines", "files", "wiki", "csv", "tsv", "jsonl")
 
 _LARGEST_FIELD = 64 << 20
+#: Surrogates that JSON can spell, but that do not stand for an undecodable byte.
+_HALF_CHARACTERS = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _DOC_OPEN = re.compile(rb"\s*<doc\b[^>]*>\s*$")
 
 
@@ -49,7 +51,7 @@ class Corpus(Protocol):
         ...
 
     def size(self) -> int | None:
-        """Tell the size of the source in bytes, as it lies on disk, where that is known."""
+        """Tell about how many bytes of text there are, where that is known."""
         ...
 
     def names(self) -> list[str]:
@@ -79,13 +81,13 @@ class Files:
 
     def names(self) -> list[str]:
         """Give the files' names without their folders."""
-        return [Path(file).name for file in self.files]
+        return [os.fsencode(Path(file).name).decode("utf-8", "replace") for file in self.files]
 
     def size(self) -> int | None:
-        """Add up the files' sizes; unknown for standard input."""
-        if STDIN in self.files:
+        """Add up the sizes of the files' text; unknown for standard input and pipes."""
+        if not all(map(can_be_read_again, self.files)):
             return None
-        return sum(os.path.getsize(file) for file in self.files)
+        return text_bytes(self.files)
 
     def pieces(self) -> Iterator[Piece]:
         """Read file after file; the end of a file ends its last document."""
@@ -115,7 +117,7 @@ def _guess_format(path: str) -> str:
     by_suffix = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
     if suffix in by_suffix:
         return by_suffix[suffix]
-    if path == STDIN:
+    if not can_be_read_again(path):
         return "lines"
     with open_bytes(path) as file:
         return "wiki" if file.read(16).lstrip().startswith(b"<doc ") else "lines"
@@ -130,25 +132,29 @@ def _lines(path: str) -> Iterator[Piece]:
 
 
 def _whole_file(path: str) -> Iterator[Piece]:
-    line = 1
+    number = 1
     for data in chunks(path):
-        lines = data.count(b"\n")
-        yield Piece(data.replace(b"\n", b" "), path, line, lines)
-        line += lines
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            yield Piece(line + b" ", path, number)
+            number += 1
+        if rest:
+            yield Piece(rest, path, number, 0)
 
 
 def _split_lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Give (number, line without its end) of a file."""
-    rest = b""
+    unfinished: list[bytes] = []
     number = 1
     for data in chunks(path):
-        lines = (rest + data).split(b"\n")
-        rest = lines.pop()
+        *lines, rest = data.split(b"\n")
         for line in lines:
-            yield number, line
+            yield number, b"".join([*unfinished, line])
+            unfinished.clear()
             number += 1
-    if rest:
-        yield number, rest
+        unfinished.append(rest)
+    if any(unfinished):
+        yield number, b"".join(unfinished)
 
 
 def _wiki(path: str) -> Iterator[Piece]:
@@ -174,7 +180,7 @@ def _wiki(path: str) -> Iterator[Piece]:
 
 
 def _one_line(text: str) -> bytes:
-    return text.replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n"
+    return _HALF_CHARACTERS.sub("\ufffd", text).replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n"
 
 
 def _text_lines(path: str) -> Iterator[str]:
@@ -184,16 +190,11 @@ def _text_lines(path: str) -> Iterator[str]:
 
 def _table(path: str, format: str, column: str | None) -> Iterator[Piece]:
     """CSV (quoted) or TSV (plain): a column by name, where there is a header, or by number, where there is none."""
-    lines = _text_lines(path)
-    if format == "csv":
-        csv.field_size_limit(_LARGEST_FIELD)
-        rows: Iterator[list[str]] = csv.reader(lines, strict=True)
-    else:
-        rows = (line.rstrip("\r\n").split("\t") for line in lines)
+    rows = _csv_rows(path) if format == "csv" else _tsv_rows(path)
     where = -1
     if column is not None and column.isdigit():
         where = int(column) - 1
-    for number, row in _numbered(rows, path):
+    for number, row in rows:
         if where < 0:
             name = column or "text"
             if name not in row:
@@ -211,17 +212,24 @@ def _table(path: str, format: str, column: str | None) -> Iterator[Piece]:
         yield Piece(_one_line(row[where]), path, number)
 
 
-def _numbered(rows: Iterator[list[str]], path: str) -> Iterator[tuple[int, list[str]]]:
-    number = 0
+def _csv_rows(path: str) -> Iterator[tuple[int, list[str]]]:
+    """Give (number of its first line, fields) of each record."""
+    csv.field_size_limit(_LARGEST_FIELD)
+    reader = csv.reader(_text_lines(path), strict=True)
     while True:
-        number += 1
+        number = reader.line_num + 1
         try:
-            row = next(rows)
+            row = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            raise FirthianError(f"{path}, record {number}: {error}", hint="is it really CSV?") from None
+            raise FirthianError(f"{path}, line {number}: {error}", hint="is it really CSV?") from None
         yield number, row
+
+
+def _tsv_rows(path: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(_text_lines(path), start=1):
+        yield number, line.rstrip("\r\n").split("\t")
 
 
 def _json_lines(path: str, field: str) -> Iterator[Piece]:
@@ -274,13 +282,19 @@ class Documents:
                     f"document {number} is a {type(document).__name__}, the first one was not",
                     hint="give either texts or lists of tokens",
                 )
-            text = document if isinstance(document, str) else TOKEN_SEPARATOR.join(map(_whole_token, document))
+            text = document if isinstance(document, str) else _joined(document, number)
             yield Piece(text.replace("\n", " ").encode("utf-8", "surrogatepass") + b"\n", "<documents>", number)
 
 
-def _whole_token(token: str) -> str:
-    """Tokens may hold spaces, but not what keeps tokens, words in files and documents apart."""
-    return token.replace(TOKEN_SEPARATOR, " ").replace("\n", " ").replace("\t", " ").strip() or " "
+def _joined(tokens: Iterable[str], number: int) -> str:
+    """Write tokens in a line; they may hold spaces, but not what keeps tokens, words in files and documents apart."""
+    try:
+        return TOKEN_SEPARATOR.join(re.sub(r"[\x1f\n\t]+", " ", token).strip() for token in tokens)
+    except TypeError:
+        raise FirthianError(
+            f"document {number} is neither a text nor a list of tokens",
+            hint="decode bytes, and make every token a string",
+        ) from None
 
 
 def open_corpus(

@@ -6,6 +6,7 @@ A segment has ids of its own for its own types. How the text is cut into segment
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ class SegmentText:
 
     def place(self, offset: int) -> str:
         """Name the file and line of a byte."""
-        start, source, line = max((origin for origin in self.origins if origin[0] <= offset), default=(0, "?", 1))
+        start, source, line = [origin for origin in self.origins if origin[0] <= offset][-1]
         newlines = self.text.count(b"\n", start, offset)
         return f"{source}, line {line + newlines}"
 
@@ -78,25 +79,34 @@ def cut_segments(
     """Cut the stream of a corpus after documents, or inside a very long one at white space; ``digest`` sees all bytes."""
     waiting = bytearray()
     origins: list[tuple[int, str, int]] = []
-    number = next_line = 0
+    number = 0
+    source, next_line = "", 0
     for piece in corpus.pieces():
         if digest is not None:
             digest.update(piece.text)
-        if not origins or (piece.source, piece.line) != (origins[-1][1], next_line):
+        if (piece.source, piece.line) != (source, next_line):
             origins.append((len(waiting), piece.source, piece.line))
-        next_line = piece.line + piece.lines
+        # Where a piece covers other lines than it has newlines, the next one must say where it is.
+        follows = piece.text.count(b"\n") == piece.lines
+        source, next_line = piece.source, piece.line + piece.lines if follows else -1
         waiting += piece.text
         while len(waiting) >= segment_bytes:
             cut = _cut_at(waiting, segment_bytes)
             text = bytes(waiting[:cut])
-            yield SegmentText(number, text, origins)
+            yield SegmentText(number, text, [origin for origin in origins if origin[0] < cut])
             number += 1
-            _, source, line = origins[-1]
-            line += text.count(b"\n", origins[-1][0])
             del waiting[:cut]
-            origins = [(0, source, line)]
+            origins = _origins_after(origins, text)
     if waiting:
         yield SegmentText(number, bytes(waiting), origins)
+
+
+def _origins_after(origins: list[tuple[int, str, int]], text: bytes) -> list[tuple[int, str, int]]:
+    """Say where the rest comes from, after ``text`` was cut off."""
+    cut = len(text)
+    offset, source, line = [origin for origin in origins if origin[0] <= cut][-1]
+    rest = (0, source, line + text.count(b"\n", offset))
+    return [rest, *((offset - cut, source, line) for offset, source, line in origins if offset > cut)]
 
 
 def _cut_at(text: bytearray, limit: int) -> int:
@@ -185,36 +195,55 @@ _ARRAYS = ("ids", "document_starts", "hashes", "starts", "pool", "counts")
 
 def write_segment(path: Path, segment: Segment, fingerprint: str) -> None:
     """Write a segment so that it is there whole or not at all; ``fingerprint`` says which text it is of."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     staging = path.with_name(path.name + ".new")
     metadata = {
         "fingerprint": fingerprint,
         "ends_inside": str(int(segment.ends_inside)),
         "undecodable": str(segment.undecodable),
+        "checksum": str(_checksum(segment)),
     }
-    save_file({name: getattr(segment, name) for name in _ARRAYS}, staging, metadata)
+    # Written by us, not by the library, whose errors do not say that a disk is full.
+    staging.write_bytes(save({name: getattr(segment, name) for name in _ARRAYS}, metadata))
     staging.replace(path)
 
 
-def read_segment(path: Path) -> Segment:
-    """Read what ``write_segment`` wrote."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="np") as file:
-        metadata = file.metadata()
-        arrays = {name: file.get_tensor(name) for name in _ARRAYS}
-    return Segment(**arrays, ends_inside=metadata["ends_inside"] == "1", undecodable=int(metadata["undecodable"]))
+def _checksum(segment: Segment) -> int:
+    checksum = 0
+    for name in _ARRAYS:
+        array = getattr(segment, name)
+        checksum = zlib.crc32(array.data.cast("B") if array.size else b"", checksum)
+    return checksum
 
 
-def segment_fingerprint(path: Path) -> str | None:
-    """Tell which text a stored segment is of; None where there is none or it is incomplete."""
+def read_segment(path: Path, fingerprint: str | None = None) -> Segment:
+    """Read what ``write_segment`` wrote; it must be undamaged, and of the text with this fingerprint where one is given."""
     from safetensors import SafetensorError, safe_open
 
-    if not path.exists():
-        return None
     try:
         with safe_open(path, framework="np") as file:
-            return str((file.metadata() or {}).get("fingerprint"))
-    except (SafetensorError, OSError):
+            metadata = file.metadata()
+            arrays = {name: file.get_tensor(name) for name in _ARRAYS}
+        segment = Segment(
+            **arrays, ends_inside=metadata["ends_inside"] == "1", undecodable=int(metadata["undecodable"])
+        )
+        good = metadata["checksum"] == str(_checksum(segment)) and fingerprint in (None, metadata["fingerprint"])
+    except (SafetensorError, ValueError, KeyError, TypeError):
+        good = False
+    if not good:
+        raise FirthianError(f"{path} is damaged", hint="start anew with --force")
+    return segment
+
+
+def find_segment(path: Path, fingerprint: str) -> Segment | None:
+    """Read a segment of an earlier attempt; None where there is none of this text, or it is damaged."""
+    try:
+        return read_segment(path, fingerprint) if path.exists() else None
+    except FirthianError:
         return None
+
+
+def fingerprint_of(text: bytes) -> str:
+    """Tell one text from another."""
+    return hashlib.blake2b(text, digest_size=16).hexdigest()

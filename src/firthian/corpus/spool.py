@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,9 @@ from firthian.corpus.segments import (
     Segment,
     SegmentText,
     cut_segments,
+    find_segment,
+    fingerprint_of,
     read_segment,
-    segment_fingerprint,
     tokenize_segment,
     write_segment,
 )
@@ -151,14 +151,13 @@ def tokenize_corpus(
 
     def task(source: SegmentText) -> SegmentSize:
         path = spool.path(source.number)
-        fingerprint = f"{len(source.text)} {zlib.crc32(source.text)}"
-        if resuming and segment_fingerprint(path) == fingerprint:
-            return _measure(read_segment(path), len(source.text))
-        segment = tokenize_segment(source, tokenizer, corpus.tokenized, strict)
-        write_segment(path, segment, fingerprint)
+        fingerprint = fingerprint_of(source.text)
+        segment = find_segment(path, fingerprint)
+        if segment is None:
+            segment = tokenize_segment(source, tokenizer, corpus.tokenized, strict)
+            write_segment(path, segment, fingerprint)
         return _measure(segment, len(source.text))
 
-    resuming = spool.path(0).exists()
     progress.start("reading text", corpus.size())
     for size in executor.map(task, cut_segments(corpus, digest, segment_bytes)):
         spool.append(size)

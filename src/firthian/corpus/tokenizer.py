@@ -91,6 +91,10 @@ def _separator_classes() -> Array:
     return table
 
 
+def _composed(text: str) -> str:
+    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
 def _fold_table(lower: bool) -> Array:
     table = np.arange(256, dtype=np.uint8)
     if lower:
@@ -152,15 +156,15 @@ class Tokenizer:
         except UnicodeDecodeError as error:
             first = error.start
             decoded, undecodable = _SURROGATES.subn("\ufffd", text.decode("utf-8", "surrogateescape"))
-        if not unicodedata.is_normalized("NFC", decoded):
-            decoded = unicodedata.normalize("NFC", decoded)
+        decoded = _composed(decoded)
         if self.function is not None and not tokenized:
             decoded = "\n".join(map(self._call, decoded.split("\n")))
         elif self.name == "unicode" and not tokenized:
             for form, same in _SAME_AS.items():
                 decoded = decoded.replace(form, same)
         if not (self.keep_case or tokenized):
-            decoded = decoded.lower()
+            # Lower-casing may uncover a pair that composes: J with caron has no capital of its own.
+            decoded = _composed(decoded.lower())
         classes = self._classes(tokenized)
         return Prepared(decoded.encode("utf-8", "replace"), classes, _fold_table(False), number, undecodable, first)
 

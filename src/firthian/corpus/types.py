@@ -18,6 +18,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 BYTES_PER_TYPE = 8 + 8 + 8 + 2 * 4 + 10
 
 
+class NoWordsLeftError(FirthianError):
+    """The corpus has words, but none is frequent enough or on the list."""
+
+
 @dataclass(frozen=True)
 class VocabularyLimits:
     """Which types become words."""
@@ -150,7 +154,7 @@ def build_vocabulary(
     if tokens == 0:
         raise FirthianError("the corpus holds no words", hint="check the file and the tokenizer")
     if not words:
-        raise FirthianError(
+        raise NoWordsLeftError(
             f"none of the {types:,} different words is left with min_count {limits.min_count}",
             hint="lower --min-count, or check the word list and the stop words",
         )

@@ -1,7 +1,12 @@
-"""Corpora, vectors and evaluation sets by name: a registry with checksums, licences and sizes."""
+"""Corpora, vectors and evaluation sets by name: a registry with checksums, licences and sizes.
+
+``locate("men")`` gives a file, fetched when it must be. Nothing of the data is part of the project.
+"""
 
 from __future__ import annotations
 
-from firthian.datasets.registry import locate
+from firthian.datasets.registry import Dataset, dataset_names, find_dataset
+from firthian.datasets.sources import data_folder
+from firthian.datasets.store import locate, status, verify
 
-__all__ = ["locate"]
+__all__ = ["Dataset", "data_folder", "dataset_names", "find_dataset", "locate", "status", "verify"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from numba import njit
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -34,3 +35,14 @@ def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, place), generate
+
+
+#: Single-precision numbers in a line of the cache.
+LINE = 16
+
+
+@njit(cache=True, nogil=True, inline="always")
+def fetch_row(flat: Any, row: int, width: int) -> None:
+    """Fetch row number ``row`` of a matrix of single-precision numbers, given as ``flat`` with rows of ``width``."""
+    for k in range(0, width, LINE):
+        prefetch(flat, row * width + k)

@@ -7,8 +7,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from firthian.run import Run
+from firthian.solvers.tall import inner, times_small
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+#: Rows of a sparse product given to a worker at a time; few, because the rows of frequent words are the fullest.
+ROWS_AT_ONCE = 256
 
 
 class Operator(Protocol):
@@ -38,8 +43,9 @@ class SparseOperator:
     def __init__(
         self, indptr: Array, indices: Array, values: Array, shape: tuple[int, int], symmetric: bool = False
     ) -> None:
-        self.indptr = indptr
-        self.indices = indices
+        # One set of types, so that the kernels are compiled once.
+        self.indptr = indptr.astype(np.int64, copy=False)
+        self.indices = indices.astype(np.int32, copy=False)
         self.values = values.astype(np.float32, copy=False)
         self.shape = shape
         self.symmetric = symmetric
@@ -60,6 +66,7 @@ class SparseOperator:
         run.over_rows(
             lambda first, last: times_dense(self.indptr, self.indices, self.values, dense, first, last, out),
             self.shape[0],
+            ROWS_AT_ONCE,
         )
         return out
 
@@ -77,3 +84,62 @@ class SparseOperator:
     def transposed_times(self, dense: Array, run: Run) -> Array:
         """Give ``A.T @ dense``."""
         return self.transposed.times(dense, run)
+
+
+class DenseOperator:
+    """A dense matrix, multiplied in fixed blocks of rows."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix = matrix
+        self.shape = (matrix.shape[0], matrix.shape[1])
+
+    def times(self, dense: Array, run: Run) -> Array:
+        """Give ``A @ dense``."""
+        return times_small(self.matrix, dense, run)
+
+    def transposed_times(self, dense: Array, run: Run) -> Array:
+        """Give ``A.T @ dense``."""
+        return inner(self.matrix, dense, run).astype(np.float32)
+
+
+class SideBySide:
+    """Two matrices with the same rows as one, ``[A, B]``."""
+
+    def __init__(self, left: Operator, right: Operator) -> None:
+        self.left, self.right = left, right
+        self.shape = (left.shape[0], left.shape[1] + right.shape[1])
+
+    def times(self, dense: Array, run: Run) -> Array:
+        """Give ``A @ top + B @ bottom``."""
+        cut = self.left.shape[1]
+        return self.left.times(dense[:cut], run) + self.right.times(dense[cut:], run)
+
+    def transposed_times(self, dense: Array, run: Run) -> Array:
+        """Give ``A.T @ dense`` above ``B.T @ dense``."""
+        return np.concatenate([self.left.transposed_times(dense, run), self.right.transposed_times(dense, run)])
+
+
+class Centred:
+    """``A - 1 m'``: a matrix with a row taken off each of its rows, never formed.
+
+    >>> import scipy.sparse
+    >>> one = SparseOperator.of(scipy.sparse.csr_array(np.diag([2.0, 4.0])))
+    >>> Centred(one, np.array([1.0, 2.0])).times(np.eye(2, dtype=np.float32), Run())
+    array([[ 1., -2.],
+           [-1., 2.]], dtype=float32)
+    """
+
+    def __init__(self, operator: Operator, mean: Array) -> None:
+        self.operator, self.mean = operator, mean.astype(np.float32)
+        self.shape = operator.shape
+
+    def times(self, dense: Array, run: Run) -> Array:
+        """Give ``A @ dense - 1 (m' dense)``."""
+        return self.operator.times(dense, run) - inner(self.mean[:, np.newaxis], dense, run).astype(np.float32)
+
+    def transposed_times(self, dense: Array, run: Run) -> Array:
+        """Give ``A.T @ dense - m (1' dense)``."""
+        ones = np.ones((dense.shape[0], 1), dtype=np.float32)
+        sums = inner(ones, dense, run).astype(np.float32)
+        out: Array = self.operator.transposed_times(dense, run) - self.mean[:, np.newaxis] * sums
+        return out

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from firthian.corpus.vocabulary import Vocabulary
-from firthian.errors import FirthianError
+from firthian.errors import FirthianError, suggest
+from firthian.vectors import transform
+from firthian.vectors.documents import document_vector
+from firthian.vectors.search import Search, dense_rows, three_cos_mul
+from firthian.vectors.store import load_vectors, save_vectors
+
+if TYPE_CHECKING:
+    from firthian.corpus.tokenizer import Tokenizer
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+#: (word, score), best first.
+Neighbours = list[tuple[str, float]]
+
+MISSING = ("error", "skip", "zero")
+ANALOGY_METHODS = ("3cosadd", "3cosmul")
 
 
 class Vectors:
@@ -17,6 +34,21 @@ class Vectors:
 
     ``contexts`` are the vectors of the words as contexts; ``extras`` further arrays by name (biases, covariances);
     ``record`` says how the vectors were made.
+
+    An unknown word is an error that names close spellings; with ``missing="skip"`` it is left out, with ``"zero"`` it
+    counts as a vector of zeros, and either way ``missed`` counts it.
+
+    >>> import numpy as np
+    >>> from firthian import Vectors, Vocabulary
+    >>> vectors = Vectors(np.array([[1, 0], [1, 1], [0, 1]]), Vocabulary(["tea", "cup", "mug"]))
+    >>> vectors
+    <Vectors: 3 words × 2 dimensions>
+    >>> [(word, round(score, 3)) for word, score in vectors.most_similar("tea")]
+    [('cup', 0.707), ('mug', 0.0)]
+    >>> vectors["teacup"]
+    Traceback (most recent call last):
+    ...
+    firthian.errors.UnknownWordError: 'teacup' is not in the vocabulary: check its spelling and case
     """
 
     def __init__(
@@ -24,7 +56,7 @@ class Vectors:
         matrix: Any,
         vocabulary: Vocabulary,
         *,
-        contexts: Array | None = None,
+        contexts: Any = None,
         extras: dict[str, Array] | None = None,
         record: dict[str, Any] | None = None,
     ) -> None:
@@ -32,18 +64,240 @@ class Vectors:
             raise FirthianError(
                 f"a matrix of shape {matrix.shape} for {len(vocabulary)} words", hint="give one row a word"
             )
-        self.matrix = matrix
+        self.matrix = _single(matrix)
         self.vocabulary = vocabulary
-        self.contexts = contexts
+        self.contexts = None if contexts is None else _single(contexts)
         self.extras = dict(extras or {})
         self.record = dict(record or {})
         #: Seconds and memory of the training, known only in the process that trained; never saved.
         self.measured: dict[str, Any] = {}
+        #: Words that were asked for but are not there, with how often; never saved.
+        self.missed: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __repr__(self) -> str:
+        recipe = f", {self.record['recipe']}" if "recipe" in self.record else ""
+        sparse = "" if isinstance(self.matrix, np.ndarray) else ", sparse"
+        return f"<Vectors: {len(self):,} words × {self.vector_size:,} dimensions{sparse}{recipe}>"
+
+    def __getitem__(self, words: str | Sequence[str]) -> Array:
+        numbers = self.numbers([words] if isinstance(words, str) else words)
+        rows = dense_rows(self.matrix, np.array(numbers, dtype=np.int64))
+        return rows.reshape(-1) if isinstance(words, str) else rows
 
     @property
     def vector_size(self) -> int:
         """The number of dimensions."""
         return int(self.matrix.shape[1])
+
+    @cached_property
+    def searcher(self) -> Search:
+        """The search over all rows; made once, when it is first needed."""
+        return Search(self.matrix, self.vocabulary.words)
+
+    def numbers(self, words: Iterable[str], missing: str = "error") -> list[int]:
+        """Give the row of each word; an unknown one is an error, left out (``skip``) or -1 (``zero``)."""
+        if missing not in MISSING:
+            raise FirthianError(f"missing must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
+        numbers: list[int] = []
+        for word in words:
+            number = self.vocabulary.get(word)
+            if number < 0:
+                if missing == "error":
+                    raise self.vocabulary.unknown(word)
+                self.missed[word] += 1
+            if number >= 0 or missing == "zero":
+                numbers.append(number)
+        return numbers
+
+    # Neighbours
+
+    def most_similar(
+        self,
+        positive: Any = (),
+        negative: Any = (),
+        topn: int = 10,
+        missing: str = "error",
+        restrict_vocab: int | None = None,
+    ) -> Neighbours:
+        """Give the words nearest by cosine to the mean of ``positive`` words minus ``negative`` ones.
+
+        Each may be a word, a vector, or a list of words and vectors; the words asked about are not in the answer.
+        ``restrict_vocab`` looks only at the so many most frequent words. Vectors of zeros have no neighbours.
+        """
+        query = np.zeros(self.vector_size, dtype=np.float32)
+        asked: list[int] = []
+        for items, sign in ((positive, 1), (negative, -1)):
+            for item in _as_list(items):
+                if isinstance(item, str):
+                    numbers = self.numbers([item], missing)
+                    query += sign * self.searcher.unit_rows(numbers).sum(axis=0)
+                    asked += [number for number in numbers if number >= 0]
+                else:
+                    query += sign * _unit(self._checked(item))[0]
+        return self._named(self.searcher.nearest(_unit(query[None]), topn, [asked], limit=restrict_vocab))[0]
+
+    def most_similar_many(
+        self, words: Iterable[str], topn: int = 10, missing: str = "error", restrict_vocab: int | None = None
+    ) -> list[Neighbours]:
+        """Give the neighbours of each word, many words at once; those of an unknown word are an empty list."""
+        numbers = self.numbers(words, _zero(missing))
+        queries = self.searcher.unit_rows(numbers)
+        excluded = [[number] if number >= 0 else [] for number in numbers]
+        return self._named(self.searcher.nearest(queries, topn, excluded, limit=restrict_vocab))
+
+    def nearest_to(self, vectors: Any, topn: int = 10, restrict_vocab: int | None = None) -> Any:
+        """Give the words nearest to a vector, or to each row of a matrix: a list, or a list of lists."""
+        queries = self._checked(vectors)
+        found = self._named(self.searcher.nearest(_unit(queries), topn, limit=restrict_vocab))
+        return found[0] if np.ndim(vectors) == 1 else found
+
+    def analogy(
+        self, a: str, b: str, c: str, topn: int = 10, method: str = "3cosadd", restrict_vocab: int | None = None
+    ) -> Neighbours:
+        """Answer *a is to b as c is to …*; the three words are not among the answers.
+
+        ``3cosadd`` is the cosine with b - a + c, ``3cosmul`` the product of Levy and Goldberg 2014.
+        """
+        return self.analogy_many([(a, b, c)], topn, method, restrict_vocab)[0]
+
+    def analogy_many(
+        self,
+        questions: Sequence[tuple[str, str, str]],
+        topn: int = 1,
+        method: str = "3cosadd",
+        restrict_vocab: int | None = None,
+    ) -> list[Neighbours]:
+        """Answer many analogies at once."""
+        if method not in ANALOGY_METHODS:
+            raise FirthianError(f"there is no analogy method {method!r}", hint=suggest(method, ANALOGY_METHODS))
+        asked = [self.numbers(question) for question in questions]
+        a, b, c = (self.searcher.unit_rows([three[place] for three in asked]) for place in range(3))
+        if method == "3cosadd":
+            found = self.searcher.nearest(_unit(b - a + c), topn, asked, limit=restrict_vocab)
+        else:
+            parts = np.stack([b, c, a])
+            found = self.searcher.nearest(parts, topn, asked, limit=restrict_vocab, combine=three_cos_mul)
+        return self._named(found)
+
+    def similarity(self, first: str, second: str, missing: str = "error") -> float:
+        """Give the cosine of two words."""
+        numbers = self.numbers([first, second], _zero(missing))
+        one, other = self.searcher.unit_rows(numbers)
+        return float(one @ other)
+
+    def doesnt_match(self, words: Iterable[str], missing: str = "error") -> str:
+        """Give the word farthest from the mean of all."""
+        given = list(words)
+        known = [word for word, number in zip(given, self.numbers(given, _zero(missing)), strict=True) if number >= 0]
+        if not known:
+            raise FirthianError("there are no known words to choose from", hint="give at least three words")
+        rows = self.searcher.unit_rows(self.numbers(known))
+        return known[int(np.argmin(rows @ rows.mean(axis=0)))]
+
+    def document_vector(
+        self,
+        text: str | Iterable[str],
+        *,
+        weighting: str = "mean",
+        smoothing: float = 1e-3,
+        missing: str = "skip",
+        tokenizer: Tokenizer | None = None,
+    ) -> Array:
+        """Give the mean vector of a text, or of tokens; zeros for a text without known words.
+
+        A text is cut into words as the corpus was. ``weighting="sif"`` weighs frequent words less (Arora, Liang and
+        Ma 2017, ``smoothing`` is their a).
+        """
+        return document_vector(self, text, weighting, smoothing, missing, tokenizer)
+
+    # Other vectors made from these
+
+    def subset(self, words: int | Iterable[str]) -> Vectors:
+        """Keep the first so many words, or the named ones in the order given."""
+        return transform.subset(self, words)
+
+    def normalised(self) -> Vectors:
+        """Scale every vector to length 1."""
+        return transform.normalised(self)
+
+    def combined(self, how: str = "u+c") -> Vectors:
+        """Combine word vectors u and context vectors c: ``u``, ``u+c`` or ``mean``."""
+        return transform.combined(self, how)
+
+    def with_eigenvalue_power(self, power: float) -> Vectors:
+        """Weigh the dimensions of a decomposition anew: Q·Λ^power."""
+        return transform.with_eigenvalue_power(self, power)
+
+    def centred(self) -> Vectors:
+        """Subtract the mean vector."""
+        return transform.centred(self)
+
+    def without_top_components(self, number: int) -> Vectors:
+        """Centre, and remove the strongest principal components."""
+        return transform.without_top_components(self, number)
+
+    def align_to(self, other: Vectors, topn: int = 20) -> transform.Alignment:
+        """Rotate onto other vectors (orthogonal Procrustes on shared words); also says which words moved most."""
+        return transform.align_to(self, other, topn)
+
+    # On disk
+
+    def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write a folder; an existing one is replaced only with ``force``. Same vectors, same bytes."""
+        save_vectors(path, self.matrix, self.vocabulary, self.contexts, self.extras, self.record, force)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], verify: bool = False) -> Vectors:
+        """Open a folder that ``save`` wrote, mapped into memory; ``verify`` reads and checks every byte."""
+        return cls(**load_vectors(path, verify))
+
+    def _checked(self, vectors: Any) -> Array:
+        """Give vectors of the user as a finite matrix with our number of columns."""
+        rows = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
+        if rows.ndim != 2 or rows.shape[1] != self.vector_size:
+            raise FirthianError(
+                f"a vector of shape {np.shape(vectors)} among vectors of {self.vector_size} dimensions",
+                hint=f"give {self.vector_size} numbers",
+            )
+        if not np.isfinite(rows).all():
+            raise FirthianError("a vector holds numbers that are not finite", hint="check where it comes from")
+        return rows
+
+    def _named(self, found: list[list[tuple[int, float]]]) -> list[Neighbours]:
+        words = self.vocabulary.words
+        return [[(words[number], score) for number, score in some] for some in found]
+
+
+def _zero(missing: str) -> str:
+    """Keep the places of unknown words where the caller sorts them out."""
+    return "zero" if missing == "skip" else missing
+
+
+def _as_list(items: Any) -> list[Any]:
+    """Give the words or vectors of a request: one word and one vector are lists of one."""
+    if isinstance(items, str):
+        return [items]
+    if isinstance(items, np.ndarray):
+        return [items] if items.ndim == 1 else list(items)
+    return list(items)
+
+
+def _unit(rows: Array) -> Array:
+    """Scale rows to length 1; rows of zeros stay."""
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))
+
+
+def _single(matrix: Any) -> Any:
+    """Give single precision, and compressed rows for what is sparse; nothing is copied that fits already."""
+    if not hasattr(matrix, "tocsr"):
+        return np.asarray(matrix, dtype=np.float32)
+    import scipy.sparse
+
+    return scipy.sparse.csr_array(matrix).astype(np.float32, copy=False)

@@ -1,7 +1,4 @@
-"""The names users type, and what each stands for: a model, a solver, their options, and how to count for it.
-
-Adding a recipe is one row here. ``docs/add_a_model.md`` walks through it.
-"""
+"""What a recipe is: a model, a solver, their options with limits, and how to count for them."""
 
 from __future__ import annotations
 
@@ -128,40 +125,3 @@ class Recipe:
         """Import the class of the model or the solver."""
         module, _, name = (self.model if which == "model" else self.solver).partition(":")
         return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
-
-
-_MODELS, _SOLVERS = "firthian.models", "firthian.solvers"
-
-_SHIFT = Option("shift", 1.0, "k of the shift log k; 1 is no shift", low=1e-9)
-_SMOOTHING = Option("ns_exponent", 0.75, "power of the context distribution", low=0, high=2)
-_POWER = Option("eigenvalue_power", 0.5, "vectors are Q·lambda^power", "solver", low=0, high=2)
-
-RECIPES: tuple[Recipe, ...] = (
-    Recipe(
-        "ppmi",
-        "positive pointwise mutual information, sparse",
-        "Bullinaria and Levy 2007; Levy, Goldberg and Dagan 2015",
-        f"{_MODELS}.association:PMI",
-        f"{_SOLVERS}.rows:Rows",
-        (_SMOOTHING, _SHIFT),
-        counting={"sample": 1e-3},
-        dimension=0,
-    ),
-)
-
-
-def recipe_names() -> list[str]:
-    """List every name and alias."""
-    return [name for recipe in RECIPES for name in (recipe.name, *recipe.aliases)]
-
-
-def find_recipe(name: str) -> Recipe:
-    """Find a recipe by its name or alias.
-
-    >>> find_recipe("ppmi").name
-    'ppmi'
-    """
-    for recipe in RECIPES:
-        if name == recipe.name or name in recipe.aliases:
-            return recipe
-    raise FirthianError(f"there is no recipe {name!r}", hint=suggest(name, recipe_names()))

@@ -1,0 +1,38 @@
+"""``firth add``: fold new words into trained vectors."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from firthian.cli.app import app
+from firthian.cli.options import Force, Workers, say
+from firthian.progress import on_terminal
+
+
+@app.command()
+def add(
+    vectors: Annotated[str, typer.Argument(help="Vectors of the recipes psd or psd-blockwise.")],
+    counts: Annotated[str, typer.Argument(help="Counts that hold the new words together with known ones.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="The folder to write.")],
+    ridge: Annotated[float, typer.Option(help="Regularisation mu of the new words.")] = 4.0,
+    workers: Workers = None,
+    force: Force = False,
+) -> None:
+    """Add words to trained vectors from new counts; old vectors do not change."""
+    from firthian.cooccurrence.counts import Counts
+    from firthian.run import Run
+    from firthian.storage import check_target
+    from firthian.vectors.added import add_words
+    from firthian.vectors.vectors import Vectors
+
+    check_target(output, force)
+    with on_terminal() as progress:
+        run = Run.create(workers=workers, progress=progress)
+        added = add_words(Vectors.load(vectors), Counts.load(counts), ridge, run)
+        added.vectors.save(output, force=force)
+    say(f"{len(added.new):,} words added, {len(added.vectors):,} in {output}")
+    if added.unrelated:
+        shown = ", ".join(added.unrelated[:5])
+        say(f"{len(added.unrelated):,} words share no pair with the trained ones and were left out: {shown} ...")

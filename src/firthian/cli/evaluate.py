@@ -1,0 +1,63 @@
+"""``firth evaluate``: how good vectors are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from firthian.cli.app import app
+from firthian.cli.options import Force, Json, Seed, Workers, show_json
+from firthian.progress import on_terminal
+
+
+@app.command()
+def evaluate(
+    vectors: Annotated[list[str], typer.Argument(help="Folders or files of vectors; several are compared.")],
+    suite: Annotated[
+        str | None, typer.Option(help="Suites, such as similarity,analogy. [default: similarity,analogy]")
+    ] = None,
+    sets: Annotated[str | None, typer.Option(help="Test sets by name, such as men,google. [default: all]")] = None,
+    file: Annotated[
+        list[str] | None, typer.Option("--file", help="A file of your own: word pairs or analogies. Repeatable.")
+    ] = None,
+    oov: Annotated[str, typer.Option(help="Items with unknown words: skip or zero.")] = "skip",
+    score: Annotated[str, typer.Option(help="cosine, euclidean or product-kernel.")] = "cosine",
+    restrict_vocab: Annotated[int | None, typer.Option(help="Use only so many words, the most frequent.")] = None,
+    sections: Annotated[bool, typer.Option("--sections", help="Show each section of the analogies.")] = False,
+    seed: Seed = 1,
+    workers: Workers = None,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    html: Annotated[str | None, typer.Option("--html", help="Also write a page.")] = None,
+    force: Force = False,
+) -> None:
+    """Say how good vectors are, on similarity, analogies and your own test files."""
+    from firthian.errors import FirthianError
+    from firthian.evaluate.run import evaluate as evaluate_vectors
+    from firthian.evaluate.suites import DEFAULT_SUITES
+    from firthian.storage import check_target, write_file
+
+    if json and csv:
+        raise FirthianError("--json and --csv are both given", hint="choose one")
+    if len(set(vectors)) < len(vectors):
+        raise FirthianError("the same vectors are named twice", hint="name each once")
+    page = None if html is None else check_target(html, force)
+    wanted: list[str | Path] = [name.strip() for name in sets.split(",")] if sets is not None else []
+    wanted += map(Path, file or [])
+    with on_terminal() as progress:
+        result = evaluate_vectors(
+            {path: path for path in vectors}, suite or DEFAULT_SUITES, wanted or None, oov=oov, score=score,
+            restrict_vocab=restrict_vocab, seed=seed, workers=workers, progress=progress,
+        )  # fmt: skip
+    if page is not None:
+        write_file(page, result.to_html().encode())
+    if json:
+        show_json(result.to_dict())
+    elif csv:
+        print(result.to_csv(), end="")
+    else:
+        from rich.console import Console
+
+        Console(highlight=False).print(result.rich(sections))

@@ -1,0 +1,56 @@
+"""``firth score``: how likely documents are under a PSDVec model."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import Annotated
+
+import typer
+
+from firthian.cli.app import app
+from firthian.cli.options import Json, say
+
+
+@app.command()
+def score(
+    vectors: Annotated[str, typer.Argument(help="Vectors of the recipes psd or psd-blockwise.")],
+    corpus: Annotated[list[str], typer.Argument(help="Files or -, one document a line.")],
+    counts: Annotated[str | None, typer.Option(help="Training counts; adds the residuals of seen pairs.")] = None,
+    normalise: Annotated[
+        bool, typer.Option("--normalise", help="Let the probabilities of all words sum to one (slower).")
+    ] = False,
+    topn: Annotated[int, typer.Option(help="How many surprising words to show.")] = 5,
+    json: Json = False,
+) -> None:
+    """Print the log-likelihood of each document and the words that surprised the model most."""
+    from firthian.cooccurrence.counts import Counts
+    from firthian.corpus.readers import Files
+    from firthian.corpus.tokenizer import Tokenizer
+    from firthian.vectors.likelihood import TextModel, read_documents
+    from firthian.vectors.vectors import Vectors
+
+    loaded = Vectors.load(vectors)
+    model = TextModel(
+        loaded, Counts.load(counts) if counts else None, "seen" if counts else "none", normalise=normalise
+    )
+    settings = loaded.record["counts"]["settings"]
+    tokenizer = Tokenizer(settings["tokenizer"], settings["keep_case"], settings["fold_numbers"])
+    if not json:
+        say(f"{'document':>8} {'tokens':>7} {'unknown':>7} {'log-likelihood':>15} {'per token':>9}  surprising words")
+    for number, tokens in enumerate(read_documents(Files(corpus), tokenizer), start=1):
+        result = model.log_prob(tokens)
+        known = len(result.words)
+        surprises = result.surprises(topn)
+        if json:
+            record = {
+                "document": number,
+                "tokens": len(tokens),
+                "unknown": result.unknown,
+                "log_likelihood": result.total,
+                "surprises": [{"word": word, "gain": gain} for word, gain in surprises],
+            }
+            say(json_module.dumps(record, ensure_ascii=False))
+            continue
+        shown = ", ".join(f"{word} {gain:.1f}" for word, gain in surprises)
+        each = result.total / known if known else float("nan")
+        say(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9.3f}  {shown}")

@@ -1,0 +1,86 @@
+"""Tokens: a corpus as streams of vocabulary ids, for recipes that learn from the text itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from firthian.cooccurrence.counting import CountJob, HowToRun, prepare
+from firthian.cooccurrence.options import CountOptions
+from firthian.cooccurrence.streams import Group, groups
+from firthian.corpus.spool import Spool
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.errors import from_os_error
+from firthian.parallel import Executor, Threads
+
+#: Sub-sampling is drawn anew in each epoch: this many seeds further on.
+_NEXT_EPOCH = 0x1E3779B97F4A7C15
+
+
+class Tokens:
+    """A tokenised corpus in a folder of its own, which goes when the tokens are closed.
+
+    ``vocabulary``, ``options`` and ``record`` are what they would be in ``Counts`` of the same corpus.
+
+    >>> from firthian.corpus.readers import open_corpus
+    >>> from firthian.memory import check_budget
+    >>> from firthian.progress import Silent
+    >>> job = CountJob.create(open_corpus(["a b a", "b a"]), min_count=1, window=2)
+    >>> with Tokens.read(job, HowToRun(Threads(1), check_budget(None), Silent())) as tokens:
+    ...     print(tokens.vocabulary.words, [group.stream.tolist() for group in tokens.groups()])
+    ['a', 'b'] [[0, 1, 0, -1, 1, 0, -1]]
+    """
+
+    def __init__(
+        self,
+        spool: Spool,
+        vocabulary: Vocabulary,
+        options: CountOptions,
+        record: dict[str, Any],
+        executor: Executor | None = None,
+    ) -> None:
+        self.spool = spool
+        self.vocabulary = vocabulary
+        self.options = options
+        self.record = record
+        self._executor = executor or Threads()
+        self._remove = weakref.finalize(self, shutil.rmtree, spool.folder, ignore_errors=True)
+
+    @classmethod
+    def read(cls, job: CountJob, how: HowToRun) -> Tokens:
+        """Tokenise a corpus into a temporary folder and settle its vocabulary; no windows are counted."""
+        folder = Path(tempfile.mkdtemp(prefix="firthian-"))
+        try:
+            spool, result, record = prepare(job, folder, how)
+        except BaseException as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise from_os_error(error) from error
+            raise
+        return cls(spool, result.vocabulary, job.options, record, how.executor)
+
+    def groups(self, epoch: int = 0) -> Iterator[Group]:
+        """Give the streams of an epoch in order, sub-sampled with random numbers of that epoch.
+
+        Streams hold ids, document ends and holes (see kernels/windows.py); where they are cut depends on the text alone.
+        """
+        seed = (self.options.seed + epoch * _NEXT_EPOCH) % 2**63
+        options = dataclasses.replace(self.options, seed=seed)
+        for group in groups(self.spool, self.vocabulary, options, self._executor, group_tokens=1):
+            if group is not None:
+                yield group
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._remove()
+
+    def __enter__(self) -> Tokens:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

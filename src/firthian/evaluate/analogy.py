@@ -1,0 +1,197 @@
+"""Analogies, a : b = c : ?, by 3CosAdd and 3CosMul.
+
+The cosines of all words of the questions with a block of candidate words are one matrix product; both answers of every
+question follow from three rows of it. Blocks run in parallel, and their winners are merged in the order of the words,
+so that a tie goes to the more frequent word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from firthian.errors import FirthianError
+from firthian.evaluate.files import Questions
+from firthian.evaluate.options import Options
+from firthian.evaluate.ranks import mcnemar
+from firthian.evaluate.sets import Set, open_set
+from firthian.evaluate.words import Lookup
+from firthian.run import Run, one_blas_thread
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: The two ways to answer, in the order of columns.
+METHODS = ("3cosadd", "3cosmul")
+
+#: The ε of 3CosMul (Levy and Goldberg 2014, eq. 5).
+EPSILON = 0.001
+
+#: Candidates in a block: its cosines with a thousand words stay in the processor's cache.
+BLOCK_WORDS = 1024
+
+
+@dataclass(frozen=True)
+class AnalogyResult:
+    """What a set of questions says about vectors.
+
+    ``answers`` are word ids by 3CosAdd and 3CosMul (-1 for questions not covered), ``correct`` whether they are right.
+    """
+
+    set: Questions
+    answers: Array
+    correct: Array
+    known: Array
+    counted: Array
+    missing: list[str]
+    zero_length: list[str]
+
+    def part(self, chosen: Array) -> dict[str, Any]:
+        """Give the accuracy on some of the questions."""
+        counted = int((chosen & self.counted).sum())
+        right = self.correct[chosen & self.counted].sum(axis=0)
+        facts: dict[str, Any] = {
+            method: float(right[column] / counted) if counted else None for column, method in enumerate(METHODS)
+        }
+        return facts | {"questions": int(chosen.sum()), "covered": int((chosen & self.known).sum())}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the figures as JSON knows them."""
+        questions = self.set
+        facts = self.part(np.ones(len(questions), dtype=bool))
+        for name, wanted in (("semantic", True), ("syntactic", False)):
+            kinds = [number for number, kind in enumerate(questions.semantic) if kind is wanted]
+            if kinds:
+                facts[name] = self.part(np.isin(questions.section_of, kinds))
+        facts["sections"] = {
+            section: self.part(questions.section_of == number) for number, section in enumerate(questions.sections)
+        }
+        facts["missing"] = self.missing
+        if self.zero_length:
+            facts["zero_length"] = self.zero_length
+        return facts
+
+    def compare(self, other: AnalogyResult, run: Run) -> dict[str, Any]:
+        """Test whether the other vectors are different, on the questions that took part for both: McNemar, exact."""
+        if self.set.words != other.set.words:
+            raise FirthianError("two results are of different sets", hint="compare results of one set")
+        both = self.counted & other.counted
+        facts: dict[str, Any] = {"questions": int(both.sum())}
+        for column, method in enumerate(METHODS):
+            one, two = self.correct[both, column], other.correct[both, column]
+            only_one, only_two = int((one & ~two).sum()), int((two & ~one).sum())
+            facts[method] = {
+                "difference": (only_two - only_one) / len(one) if len(one) else None,
+                "p_value": mcnemar(only_one, only_two) if len(one) else None,
+                "test": "mcnemar",
+            }
+        return facts
+
+
+def answer(vectors: Vectors, ids: Array, lookup: Lookup, run: Run, epsilon: float = EPSILON) -> Array:
+    """Give the best words for questions (rows of a, b, c) by 3CosAdd and 3CosMul.
+
+    The question's own words are never given; -1 where no other word is left. Following Levy and Goldberg, cosines
+    are moved to 0..1 for 3CosMul unless no value of the vectors is negative.
+    """
+    from firthian.kernels.analogies import best_answers
+
+    matrix, lengths = vectors.matrix, lookup.lengths
+    candidates = np.flatnonzero(lengths[: lookup.words] > 0)
+    place = np.full(len(vectors), -1, dtype=np.int64)
+    place[candidates] = np.arange(candidates.size)
+    asked, rows = np.unique(ids, return_inverse=True)
+    rows = np.ascontiguousarray(rows.reshape(ids.shape))
+    scale, offset = (1.0, 0.0) if _is_nonnegative(matrix) else (0.5, 0.5)
+    cosines_of = _cosines(matrix, lengths, asked)
+
+    def task(first: int) -> tuple[Array, Array]:
+        block = candidates[first : first + BLOCK_WORDS]
+        cosines = cosines_of(block)
+        inverse = 1 / (np.float32(scale) * cosines + np.float32(offset) + np.float32(epsilon))
+        best, where = np.empty((len(ids), 2), dtype=np.float32), np.empty((len(ids), 2), dtype=np.int64)
+        best_answers(cosines, inverse, rows, place[ids] - first, scale, offset, best, where)
+        return best, np.where(where >= 0, block[where], -1)
+
+    winners = np.full((len(ids), 2), -1, dtype=np.int64)
+    scores = np.full((len(ids), 2), -np.inf, dtype=np.float32)
+    starts = range(0, candidates.size, BLOCK_WORDS)
+    with one_blas_thread():
+        for best, words in run.executor.map(task, starts):
+            better = best > scores
+            winners[better], scores[better] = words[better], best[better]
+            run.progress.advance()
+    return winners
+
+
+def _cosines(matrix: Any, lengths: Array, asked: Array) -> Callable[[Array], Array]:
+    """Give a function: rows of candidates -> their cosines with the words asked about, float32."""
+    unit = 1 / lengths[asked]
+    if isinstance(matrix, np.ndarray):
+        questions = (matrix[asked] * unit[:, None]).astype(np.float32)
+
+        def dense(block: Array) -> Array:
+            product: Array = questions @ (matrix[block] / lengths[block][:, None]).astype(np.float32).T
+            return product
+
+        return dense
+
+    from firthian.kernels.analogies import sparse_products
+
+    columns = matrix[asked].tocsc()
+    values = (columns.data * unit[columns.indices]).astype(np.float32)
+
+    def sparse(block: Array) -> Array:
+        product = np.empty((asked.size, block.size), dtype=np.float32)
+        sparse_products(
+            matrix.indptr, matrix.indices, matrix.data, block, columns.indptr, columns.indices, values, product
+        )
+        cosines: Array = (product / lengths[block]).astype(np.float32)
+        return cosines
+
+    return sparse
+
+
+def _is_nonnegative(matrix: Any) -> bool:
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    return all(
+        bool((values[first : first + BLOCK_WORDS * 64] >= 0).all()) for first in range(0, len(values), BLOCK_WORDS * 64)
+    )
+
+
+def measure(
+    vectors: Vectors, questions: Questions, options: Options, run: Run, lookup: Lookup | None = None
+) -> AnalogyResult:
+    """Ask one set of questions."""
+    lookup = lookup or Lookup(vectors, options.restrict_vocab)
+    found = lookup.find(questions.words)
+    known = found.covered
+    answers = np.full((len(questions), 2), -1, dtype=np.int64)
+    if known.any():
+        run.progress.start(f"analogies {questions.name}", -(-lookup.words // BLOCK_WORDS))
+        answers[known] = answer(vectors, found.ids[known, :3], lookup, run)
+    correct = known[:, None] & (answers == found.ids[:, 3:])
+    counted = known if options.oov == "skip" else np.ones_like(known)
+    return AnalogyResult(questions, answers, correct, known, counted, found.missing, found.zero_length)
+
+
+def suite(vectors: Vectors, options: Options, run: Run) -> dict[str, AnalogyResult]:
+    """Ask every chosen set of questions."""
+    lookup = Lookup(vectors, options.restrict_vocab)
+    return {
+        questions.name: measure(vectors, questions, options, run, lookup)
+        for questions in options.sets.get("analogy", [])
+        if isinstance(questions, Questions)
+    }
+
+
+def compare_analogy(one: Vectors, other: Vectors, questions: Set, *, oov: str = "skip") -> dict[str, Any]:
+    """Test whether two models answer analogies equally well, by McNemar's exact test on each way to answer."""
+    options, run = Options(oov=oov), Run.create()
+    opened = open_set(questions, "analogy")
+    if not isinstance(opened, Questions):
+        raise FirthianError(f"{opened.name} is a set of pairs", hint="use compare_similarity")
+    return measure(one, opened, options, run).compare(measure(other, opened, options, run), run)

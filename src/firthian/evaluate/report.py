@@ -1,0 +1,235 @@
+"""The result of an evaluation, as a dictionary, a table in the terminal, CSV or HTML."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: How many items a figure rests on, by the name a suite gives it; not figures themselves.
+_COUNTS = ("pairs", "questions", "items")
+
+#: How many missing words are named below a table.
+_NAMED = 8
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Evaluation of word vectors</title>
+<style>
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; }}
+table {{ border-collapse: collapse; margin: 1em 0; }}
+caption {{ font-weight: bold; text-align: left; }}
+th, td {{ border-bottom: 1px solid #ccc; padding: .2em .8em; text-align: right; }}
+th:first-child, td:first-child {{ text-align: left; }}
+</style></head><body>
+<h1>Evaluation of word vectors</h1>
+{body}
+</body></html>
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure: of which vectors, which suite, which set or section, and what it rests on."""
+
+    vectors: str
+    suite: str
+    name: str
+    measure: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    items: int | None = None
+    covered: int | None = None
+
+    def show(self) -> str:
+        """Write the figure for people, with its interval."""
+        if self.value is None:
+            return "–"
+        if isinstance(self.value, int):
+            return f"{self.value:,}"
+        return f"{self.value:.3f}" + (
+            f" [{self.low:.2f}, {self.high:.2f}]" if self.low is not None and self.high is not None else ""
+        )
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Figures of one or more models; ``comparisons`` test each further model against the first."""
+
+    results: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    comparisons: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as JSON knows it: one model's figures, or ``results`` and ``comparisons`` of several."""
+        models = [{"vectors": name, **plain(suites)} for name, suites in self.results.items()]
+        facts: dict[str, Any] = (
+            models[0] if len(models) == 1 else {"results": models, "comparisons": plain(self.comparisons)}
+        )
+        return facts | ({"notes": self.notes} if self.notes else {})
+
+    def rows(self, sections: bool = True) -> list[Row]:
+        """Give the figures one by one; ``sections`` also those of the sections of analogies."""
+        return [
+            row
+            for model, suites in self.results.items()
+            for suite, part in suites.items()
+            for name, figures in plain(part).items()
+            for row in _rows(model, suite, str(name), figures, sections)
+        ]
+
+    def to_csv(self) -> str:
+        """Give the figures as CSV, one a line."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        names = list(Row.__dataclass_fields__)
+        writer.writerow(names)
+        for row in self.rows():
+            writer.writerow(["" if getattr(row, name) is None else getattr(row, name) for name in names])
+        return out.getvalue()
+
+    def to_html(self) -> str:
+        """Give a page that needs nothing else."""
+        return _PAGE.format(body=self._repr_html_(sections=True))
+
+    def _repr_html_(self, sections: bool = False) -> str:
+        parts = []
+        for suite, head, lines in self._tables(sections):
+            cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+            body = "".join(
+                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>\n" for line in lines
+            )
+            parts.append(
+                f"<table><caption>{html.escape(suite)}</caption><thead><tr>{cells}</tr></thead>\n"
+                f"<tbody>{body}</tbody></table>"
+            )
+        parts += [f"<p>{html.escape(line)}</p>" for line in self.remarks()]
+        return "\n".join(parts)
+
+    def __rich__(self) -> Any:
+        return self.rich()
+
+    def rich(self, sections: bool = False) -> Any:
+        """Give tables for the terminal."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        parts: list[Any] = []
+        for suite, head, lines in self._tables(sections):
+            table = Table(title=Text(suite), title_justify="left")
+            for number, cell in enumerate(head):
+                table.add_column(Text(cell), justify="left" if number < 2 else "right", overflow="fold")
+            for line in lines:
+                table.add_row(*map(Text, line))
+            parts.append(table)
+        return Group(*parts, *(Text(line) for line in self.remarks()))
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(file=io.StringIO(), width=120, color_system=None)
+        console.print(self)
+        assert isinstance(console.file, io.StringIO)
+        return console.file.getvalue().rstrip("\n")
+
+    def remarks(self) -> list[str]:
+        """Say what was missing; models that miss the same are named together."""
+        found: dict[str, list[str]] = {}
+        for model, suites in self.results.items():
+            for part in plain(suites).values():
+                for name, figures in part.items():
+                    for line in _missing(name, figures) if isinstance(figures, dict) else ():
+                        found.setdefault(line, []).append(model)
+        return self.notes + [
+            line if len(models) == len(self.results) else f"{', '.join(models)}: {line}"
+            for line, models in found.items()
+        ]
+
+    def _tables(self, sections: bool) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+        """Give a table for each suite: a title, a head, and lines with a column for each model."""
+        models = list(self.results)
+        grouped: dict[str, dict[tuple[str, str], dict[str, Row]]] = {}
+        for row in self.rows(sections):
+            grouped.setdefault(row.suite, {}).setdefault((row.name, row.measure), {})[row.vectors] = row
+        for suite, lines in grouped.items():
+            tested = len(models) > 1 and any(self._p_values(suite, *key) for key in lines)
+            head = ["set", "measure", *models, "covered", *(["p"] if tested else [])]
+            yield (
+                suite,
+                head,
+                [
+                    [
+                        *key,
+                        *(by[model].show() if model in by else "–" for model in models),
+                        _coverage(list(by.values())),
+                        *([self._p_values(suite, *key)] if tested else []),
+                    ]
+                    for key, by in lines.items()
+                ],
+            )
+
+    def _p_values(self, suite: str, name: str, measure: str) -> str:
+        """Write the p-values of the further models against the first, where this figure was tested."""
+        shown = []
+        for comparison in self.comparisons:
+            facts = comparison.get(suite, {}).get(name, {})
+            value = facts.get(measure, facts).get("p_value")
+            if value is not None:
+                shown.append("<0.001" if value < 0.001 else f"{value:.3f}")
+        return ", ".join(shown)
+
+
+def plain(value: Any) -> Any:
+    """Turn results into what JSON knows."""
+    if hasattr(value, "to_dict"):
+        value = value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def _rows(model: str, suite: str, name: str, figures: Any, sections: bool) -> Iterator[Row]:
+    """Walk through the figures of a set: its own, then those of its parts."""
+    if not isinstance(figures, dict):
+        # A suite whose names are figures themselves.
+        if _is_figure(figures):
+            yield Row(model, suite, "", name, figures)
+        return
+    items = next((figures[count] for count in _COUNTS if count in figures), None)
+    low, high = figures.get("ci95") or (None, None)
+    for measure, value in figures.items():
+        if measure not in (*_COUNTS, "covered", "ci95") and _is_figure(value):
+            yield Row(model, suite, name, measure, value, low, high, items, figures.get("covered"))
+    parts = {part: inner for part, inner in figures.items() if isinstance(inner, dict) and part != "params"}
+    parts |= parts.pop("sections", {}) if sections else {}
+    parts.pop("sections", None)
+    for part, inner in parts.items():
+        # A part that is the whole says nothing new.
+        if items is None or inner.get("questions") != items:
+            yield from _rows(model, suite, f"{name}/{part}", inner, sections)
+
+
+def _missing(name: str, figures: Mapping[str, Any]) -> Iterator[str]:
+    for key, what in (("missing", "not in the vocabulary"), ("zero_length", "with a vector of length 0")):
+        words = figures.get(key)
+        if words:
+            named = ", ".join(words[:_NAMED]) + (", …" if len(words) > _NAMED else "")
+            yield f"{name}: {len(words):,} word{'s' if len(words) > 1 else ''} {what}: {named}"
+
+
+def _is_figure(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _coverage(rows: list[Row]) -> str:
+    """Write how much of a set was covered; a range where the models differ."""
+    known = sorted({row.covered for row in rows if row.covered is not None})
+    if not known or rows[0].items is None:
+        return ""
+    return f"{known[0]:,}{f'–{known[-1]:,}' if len(known) > 1 else ''} of {rows[0].items:,}"

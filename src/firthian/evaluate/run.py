@@ -1,0 +1,122 @@
+"""Evaluate vectors: run the suites, compare the models, give one table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from firthian.errors import FirthianError
+from firthian.evaluate.options import Options
+from firthian.evaluate.ranks import RESAMPLES
+from firthian.evaluate.report import Evaluation, plain
+from firthian.evaluate.sets import Set, choose
+from firthian.evaluate.suites import DEFAULT_SUITES, check_options, find_suites
+from firthian.progress import Progress
+from firthian.run import Run
+from firthian.vectors.vectors import Vectors
+
+Source = Vectors | str | os.PathLike[str]
+
+
+def evaluate(
+    vectors: Source | Iterable[Source] | Mapping[str, Source],
+    suite: str = DEFAULT_SUITES,
+    sets: Iterable[Set] | str | None = None,
+    *,
+    oov: str = "skip",
+    score: str = "cosine",
+    restrict_vocab: int | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 1,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Evaluation:
+    """Say how good vectors are; of several, also whether they differ from the first beyond chance.
+
+    ``vectors`` are vectors or where they are, a list of them, or a dictionary with their names. ``sets`` are names of
+    common sets or files of your own, of word pairs or analogies; without them, every common set that is here is asked.
+    ``oov`` says what becomes of items with unknown words: ``skip`` them, or count them with a score of ``zero``.
+    ``score`` of a pair is its ``cosine``, ``euclidean`` (distance) or ``product-kernel`` (Gaussian vectors).
+    Further arguments are options of the chosen suites.
+
+    >>> import firthian as ft
+    >>> import numpy as np
+    >>> vectors = ft.Vectors(np.array([[1.0, 0], [1, 1], [0, 1]]), ft.Vocabulary(["tea", "coffee", "moon"]))
+    >>> pairs = ft.evaluate.Pairs("mine", [("tea", "coffee"), ("tea", "moon"), ("tea", "milk")], np.array([9.0, 2, 7]))
+    >>> found = ft.evaluate(vectors, sets=[pairs]).to_dict()["similarity"]["mine"]
+    >>> found["spearman"], found["covered"], found["missing"]
+    (1.0, 2, ['milk'])
+    """
+    suites = find_suites(suite)
+    check_options(suites, more)
+    chosen, absent = choose(sets, [one.name for one in suites])
+    options = Options(chosen, oov, score, restrict_vocab, resamples, more)
+    run = Run.create(seed, workers, None, progress)
+    # A suite of sets is left out when all the wanted sets belong to another.
+    suites = [one for one in suites if chosen.get(one.name, [None])]
+    results: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for name, source in _named(vectors):
+        run.progress.start(f"evaluating {name}"[:40])
+        opened = _open(source)
+        results[name] = {one.name: one.load()(opened, options, run) for one in suites}
+        _check_coverage(name, results[name])
+    if not results:
+        raise FirthianError("there are no vectors to evaluate", hint="give at least one")
+    notes = [f"the set {name} is not here" for name in absent]
+    return Evaluation(results, _compare(results, run), notes)
+
+
+def _named(vectors: Source | Iterable[Source] | Mapping[str, Source]) -> Iterator[tuple[str, Source]]:
+    """Give every model a name of its own."""
+    if isinstance(vectors, Vectors | str | os.PathLike):
+        vectors = [vectors]
+    if isinstance(vectors, Mapping):
+        yield from vectors.items()
+        return
+    seen: dict[str, int] = {}
+    for source in vectors:
+        name = str(source.record.get("recipe") or "vectors") if isinstance(source, Vectors) else os.fspath(source)
+        seen[name] = seen.get(name, 0) + 1
+        yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), source
+
+
+def _open(source: Source) -> Vectors:
+    if isinstance(source, Vectors):
+        return source
+    from firthian.vectors.loading import open_vectors
+
+    return open_vectors(Path(source))
+
+
+def _check_coverage(name: str, results: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse to report on nothing: at least one item of one set must be covered."""
+    figures = [found for part in plain(results).values() for found in part.values() if isinstance(found, dict)]
+    covered = [found["covered"] for found in figures if "covered" in found]
+    if covered and not any(covered):
+        raise FirthianError(
+            f"the vocabulary of {name} covers not one item of the test sets",
+            hint="check the language and the case of the words",
+        )
+
+
+def _compare(results: Mapping[str, Mapping[str, Mapping[str, Any]]], run: Run) -> list[dict[str, Any]]:
+    """Compare each model with the first, set by set."""
+    first, *others = results
+    return [
+        {
+            "vectors": other,
+            "against": first,
+            **{
+                suite: {
+                    name: found.compare(results[other][suite][name], run)
+                    for name, found in part.items()
+                    if hasattr(found, "compare")
+                }
+                for suite, part in results[first].items()
+            },
+        }
+        for other in others
+    ]

@@ -1,0 +1,104 @@
+"""Answer analogies from ready cosines, 3CosAdd and 3CosMul in one sweep, for a block of candidate words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Candidates are compared in runs of this length; only in the best run is the winner looked for.
+_RUN = 64
+
+
+# Cosines are finite and the sign of a zero is of no account: the two promises with which the compiler can use vectors
+# for a maximum. Sums keep their order.
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def best_answers(
+    cosines: Array,
+    inverse: Array,
+    questions: Array,
+    excluded: Array,
+    scale: float,
+    offset: float,
+    out: Array,
+    where: Array,
+) -> None:
+    """Find each question's best candidates by 3CosAdd (column 0 of ``out`` and ``where``) and 3CosMul (column 1).
+
+    ``cosines[q, j]`` is that of question word q and candidate j, ``inverse`` is ``1 / (similarity + ε)`` of the same;
+    a similarity is ``scale · cosine + offset``. A question is the rows of its words a, b, c; ``excluded`` are their
+    columns, which may be outside of the block. The first of equals wins; -1 where every candidate is excluded.
+    """
+    columns = cosines.shape[1]
+    scale, offset = np.float32(scale), np.float32(offset)
+    for question in range(questions.shape[0]):
+        a, b, c = cosines[questions[question, 0]], cosines[questions[question, 1]], cosines[questions[question, 2]]
+        below = inverse[questions[question, 0]]
+        best_sum = best_product = np.float32(-np.inf)
+        run_sum = run_product = -1
+        for first in range(0, columns, _RUN):
+            last = min(first + _RUN, columns)
+            top_sum = top_product = np.float32(-np.inf)
+            if _touches(excluded[question], first, last):
+                for j in range(first, last):
+                    if not _touches(excluded[question], j, j + 1):
+                        top_sum = max(top_sum, b[j] - a[j] + c[j])
+                        top_product = max(top_product, (scale * b[j] + offset) * (scale * c[j] + offset) * below[j])
+            else:
+                for j in range(first, last):
+                    added = b[j] - a[j] + c[j]
+                    top_sum = added if added > top_sum else top_sum
+                    multiplied = (scale * b[j] + offset) * (scale * c[j] + offset) * below[j]
+                    top_product = multiplied if multiplied > top_product else top_product
+            if top_sum > best_sum:
+                best_sum, run_sum = top_sum, first
+            if top_product > best_product:
+                best_product, run_product = top_product, first
+        out[question, 0], out[question, 1] = best_sum, best_product
+        where[question, 0] = where[question, 1] = -1
+        if run_sum >= 0:
+            best = np.float32(-np.inf)
+            for j in range(run_sum, min(run_sum + _RUN, columns)):
+                added = b[j] - a[j] + c[j]
+                if added > best and not _touches(excluded[question], j, j + 1):
+                    best, where[question, 0] = added, j
+        if run_product >= 0:
+            best = np.float32(-np.inf)
+            for j in range(run_product, min(run_product + _RUN, columns)):
+                multiplied = (scale * b[j] + offset) * (scale * c[j] + offset) * below[j]
+                if multiplied > best and not _touches(excluded[question], j, j + 1):
+                    best, where[question, 1] = multiplied, j
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _touches(excluded: Array, first: int, last: int) -> bool:
+    """Tell whether one of the three excluded columns is in a range."""
+    return (
+        first <= excluded[0] < last or first <= excluded[1] < last or first <= excluded[2] < last
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def sparse_products(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    rows: Array,
+    other_indptr: Array,
+    other_indices: Array,
+    other_values: Array,
+    out: Array,
+) -> None:
+    """``out[q, j] = Q[q] · S[rows[j]]``, with S in compressed rows and Q in compressed *columns*."""
+    sums = np.empty(out.shape[0], np.float32)
+    for j in range(rows.size):
+        sums[:] = 0
+        for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            value = values[p]
+            column = indices[p]
+            for k in range(other_indptr[column], other_indptr[column + 1]):
+                sums[other_indices[k]] += value * other_values[k]
+        out[:, j] = sums

@@ -1,0 +1,232 @@
+"""Brown clustering: greedy merging of classes so that the mutual information of neighbours falls least.
+
+With counts M of neighbouring classes, class totals l (as first word) and r (as second), the information is, times N,
+
+    I = sum_ab M_ab · log(M_ab·N / (l_a·r_b)).
+
+Write h(v) = v·log v, and A_a, B_a for the row and column sums of M, which grow to l and r as words come in. Merging s
+and t replaces pairs of entries a, b by a + b. The loss of information is the sum of ``g(a, b) = h(a) + h(b) - h(a + b)``
+over these pairs (never positive), plus, from the totals (never negative),
+
+    A_s·log((l_s + l_t)/l_s) + A_t·log((l_s + l_t)/l_t)      and the same with B, r.
+
+g is zero when either entry is: rare words are cheap. ``cost`` holds, for each two classes, the part of the loss from
+entries with *other* classes; it is kept up to date, as Liang (2005) does, so a word costs O(classes²) at most.
+``corners`` holds the part from the four entries between the two, ``joint`` the logarithms of l_s + l_t and r_s + r_t,
+``entropic`` h of every entry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@njit(cache=True, nogil=True)
+def h(value: float) -> float:
+    """``v·log v``, 0 at 0."""
+    return value * np.log(value) if value > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def log(value: float) -> float:
+    """The logarithm of a total; one of zero is multiplied with zero, so any finite number will do."""
+    return np.log(value) if value > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def pair_up(
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int
+) -> None:
+    """Compute anew what a class has with each other one: their four entries, their joint totals."""
+    for other in range(used.size):
+        if used[other] and other != slot:
+            a, b = min(slot, other), max(slot, other)
+            apart = entropic[a, a] + entropic[a, b] + entropic[b, a] + entropic[b, b]
+            corners[a, b] = apart - h(table[a, a] + table[a, b] + table[b, a] + table[b, b])
+            for side in range(2):
+                joint[side, a, b] = log(totals[side, a] + totals[side, b])
+
+
+@njit(cache=True, nogil=True)
+def cheapest(
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array
+) -> tuple[int, int]:
+    """Give the two classes whose merging loses least, the first of equals; -1 when there are no two."""
+    size = used.size
+    # A, B and, of each class, A·log l + B·log r
+    sums, own = np.zeros((2, size)), np.zeros(size)
+    for a in range(size):
+        if used[a]:
+            for b in range(size):
+                if used[b]:
+                    sums[0, a] += table[a, b]
+                    sums[1, b] += table[a, b]
+    for a in range(size):
+        own[a] = sums[0, a] * log(totals[0, a]) + sums[1, a] * log(totals[1, a])
+    best, s, t = np.inf, -1, -1
+    for a in range(size):
+        if used[a]:
+            for b in range(a + 1, size):
+                if used[b]:
+                    together = (sums[0, a] + sums[0, b]) * joint[0, a, b] + (sums[1, a] + sums[1, b]) * joint[1, a, b]
+                    loss = cost[a, b] + corners[a, b] + together - own[a] - own[b]
+                    # Losses are differences of large sums: their rounding must not choose between equals.
+                    if loss < best - 1e-9 * abs(loss):
+                        best, s, t = loss, a, b
+    return s, t
+
+
+@njit(cache=True, nogil=True)
+def insert(
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int
+) -> None:
+    """Take in the class in an unused slot, whose entries are in the table already."""
+    size = used.size
+    for d in range(size):
+        entropic[slot, d], entropic[d, slot] = h(table[slot, d]), h(table[d, slot])
+    for a in range(size):
+        if not used[a]:
+            continue
+        before, after = table[a, slot] > 0, table[slot, a] > 0
+        for b in range(a + 1, size):
+            # The two classes a and b have one more neighbour.
+            if used[b]:
+                if before and table[b, slot] > 0:
+                    cost[a, b] += entropic[a, slot] + entropic[b, slot] - h(table[a, slot] + table[b, slot])
+                if after and table[slot, b] > 0:
+                    cost[a, b] += entropic[slot, a] + entropic[slot, b] - h(table[slot, a] + table[slot, b])
+        total = 0.0
+        for d in range(size):
+            if used[d] and d != a:
+                if table[slot, d] > 0 and table[a, d] > 0:
+                    total += entropic[slot, d] + entropic[a, d] - h(table[slot, d] + table[a, d])
+                if table[d, slot] > 0 and table[d, a] > 0:
+                    total += entropic[d, slot] + entropic[d, a] - h(table[d, slot] + table[d, a])
+        cost[min(slot, a), max(slot, a)] = total
+    used[slot] = True
+    pair_up(table, entropic, totals, used, cost, corners, joint, slot)
+
+
+@njit(cache=True, nogil=True)
+def merge_lines(lines: Array, entropic: Array, used: Array, cost: Array, s: int, t: int) -> None:
+    """Change the costs as s and t become one, as far as the entries ``lines[s]``, ``lines[t]`` of other classes go.
+
+    ``lines`` is the table, or its transpose for the entries of the other direction; s and t are not ``used`` now.
+    """
+    size = used.size
+    # What a class's entries with s and t gain by becoming one: h(a + b) - h(a) - h(b)
+    gain = np.zeros(size)
+    for d in range(size):
+        if used[d] and lines[t, d] > 0:
+            gain[d] = h(lines[s, d] + lines[t, d]) - entropic[s, d] - entropic[t, d]
+    for x in range(size):
+        if not used[x]:
+            continue
+        xs, xt = lines[s, x], lines[t, x]
+        for y in range(x + 1, size):
+            # Two other classes: their entries with s and with t become one. Where t has none, nothing changes.
+            if used[y] and (xt > 0 or lines[t, y] > 0):
+                ys, yt = lines[s, y], lines[t, y]
+                cost[x, y] += gain[x] + gain[y] - h(xs + xt + ys + yt) + h(xs + ys) + h(xt + yt)
+        # The merged class and x: t is no neighbour any more, and entries of s have grown where t had some.
+        change = h(lines[t, s] + lines[t, x]) - entropic[t, s] - entropic[t, x]
+        for d in range(size):
+            if used[d] and d != x and lines[t, d] > 0 and lines[x, d] > 0:
+                grown = lines[s, d] + lines[t, d]
+                change += gain[d] + entropic[t, d] - h(grown + lines[x, d]) + h(lines[s, d] + lines[x, d])
+        cost[min(s, x), max(s, x)] += change
+
+
+@njit(cache=True, nogil=True)
+def merge(
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, s: int, t: int
+) -> None:
+    """Merge class t into class s; the slot of t becomes unused. It is quickest when t has few entries."""
+    size = used.size
+    used[s] = used[t] = False
+    merge_lines(table, entropic, used, cost, s, t)
+    merge_lines(table.T, entropic.T, used, cost, s, t)
+    table[s, s] += table[s, t] + table[t, s] + table[t, t]
+    for d in range(size):
+        if used[d]:
+            table[s, d] += table[t, d]
+            table[d, s] += table[d, t]
+    for lines in (table, entropic):
+        lines[t, :] = 0.0
+        lines[:, t] = 0.0
+    used[s] = True
+    for d in range(size):
+        if used[d]:
+            entropic[s, d], entropic[d, s] = h(table[s, d]), h(table[d, s])
+    totals[:, s] += totals[:, t]
+    pair_up(table, entropic, totals, used, cost, corners, joint, s)
+
+
+@njit(cache=True, nogil=True)
+def entries(table: Array, slot: int) -> int:
+    """Count the entries of a class."""
+    return np.count_nonzero(table[slot]) + np.count_nonzero(table[:, slot])
+
+
+@njit(cache=True, nogil=True)
+def take_in(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    t_indptr: Array,
+    t_indices: Array,
+    t_values: Array,
+    word_totals: Array,
+    first: int,
+    last: int,
+    class_of: Array,
+    table: Array,
+    entropic: Array,
+    totals: Array,
+    used: Array,
+    cost: Array,
+    corners: Array,
+    joint: Array,
+) -> None:
+    """Make classes of the words from ``first`` to ``last``; whenever no slot is left unused, merge two classes.
+
+    The rows are those of M (``indptr`` ...) and of its transpose (``t_indptr`` ...). ``class_of`` is the slot of each
+    word, -1 for those still to come. There is one slot more than classes.
+    """
+    for word in range(first, last):
+        slot = np.argmin(used)
+        class_of[word] = slot
+        for p in range(indptr[word], indptr[word + 1]):
+            other = class_of[indices[p]]
+            if other >= 0:
+                table[slot, other] += values[p]
+        for p in range(t_indptr[word], t_indptr[word + 1]):
+            other = class_of[t_indices[p]]
+            if other >= 0 and other != slot:
+                table[other, slot] += t_values[p]
+        totals[:, slot] = word_totals[:, word]
+        insert(table, entropic, totals, used, cost, corners, joint, slot)
+        if used.all():
+            s, t = cheapest(table, entropic, totals, used, cost, corners, joint)
+            if entries(table, s) < entries(table, t):
+                s, t = t, s
+            merge(table, entropic, totals, used, cost, corners, joint, s, t)
+            for member in range(word + 1):
+                if class_of[member] == t:
+                    class_of[member] = s
+
+
+@njit(cache=True, nogil=True)
+def build_tree(
+    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, merges: Array
+) -> None:
+    """Merge all classes to one; ``merges`` receives the two slots of each merge, in order; the first keeps its number."""
+    for step in range(merges.shape[0]):
+        s, t = cheapest(table, entropic, totals, used, cost, corners, joint)
+        merge(table, entropic, totals, used, cost, corners, joint, s, t)
+        merges[step, 0], merges[step, 1] = s, t

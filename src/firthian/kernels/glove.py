@@ -1,0 +1,128 @@
+"""Weighted least squares on seen pairs: pairs sorted into cells, Adagrad steps, the objective.
+
+A step takes pair p with target t and weight f: r = u·c + a + b - t, and the gradient without its factor 2 is f·r·c
+for u, f·r·u for c, f·r for a and b.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from firthian.kernels.selection import counter_random
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@njit(cache=True, nogil=True)
+def count_cells(indptr: Array, indices: Array, values: Array, part: int, parts: int, sizes: Array) -> None:
+    """Count the positive values in the rows of one part, by the part of their column."""
+    for row in range(part, indptr.size - 1, parts):
+        for p in range(indptr[row], indptr[row + 1]):
+            if values[p] > 0:
+                sizes[indices[p] % parts] += 1
+
+
+@njit(cache=True, nogil=True)
+def fill_cells(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    part: int,
+    parts: int,
+    starts: Array,
+    seed: np.uint64,
+    rows: Array,
+    columns: Array,
+    sums: Array,
+) -> None:
+    """Write the pairs of one part's rows to the cells that begin at ``starts``, each cell in a random order of its own.
+
+    A pair goes to a random place among those before it in its cell, and what was there moves to the end (the
+    inside-out form of the Fisher-Yates shuffle). The random number belongs to (seed, cell, place).
+    """
+    used = np.zeros(parts, np.int64)
+    for row in range(part, indptr.size - 1, parts):
+        for p in range(indptr[row], indptr[row + 1]):
+            if values[p] <= 0:
+                continue
+            cell = indices[p] % parts
+            end = used[cell]
+            bits = counter_random(seed, np.uint64(part * parts + cell), np.uint64(end))
+            at = starts[cell] + np.int64(bits % np.uint64(end + 1))
+            last = starts[cell] + end
+            rows[last], columns[last], sums[last] = rows[at], columns[at], sums[at]
+            rows[at], columns[at], sums[at] = row, indices[p], values[p]
+            used[cell] = end + 1
+
+
+# Reassociation lets the compiler add up a dot product in lanes, the same way each time; numpy's rules for division by
+# zero (none can occur: the squares begin at 1) let it divide in lanes as well.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+def adagrad_steps(
+    rows: Array,
+    columns: Array,
+    targets: Array,
+    weights: Array,
+    words: Array,
+    word_squares: Array,
+    word_bias: Array,
+    contexts: Array,
+    context_squares: Array,
+    context_bias: Array,
+    alpha: np.float32,
+) -> None:
+    """Take an Adagrad step on each pair in turn.
+
+    ``word_bias[i]`` holds the bias a_i and its sum of squares, ``context_bias[j]`` b_j and its own. With g the gradient
+    of one parameter, its step is alpha·g / sqrt(s), and then s grows by (alpha·g)², as in Stanford's program.
+    """
+    width = words.shape[1]
+    for p in range(rows.size):
+        i, j = np.uint64(rows[p]), np.uint64(columns[p])
+        u, c = words[i], contexts[j]
+        u_squares, c_squares = word_squares[i], context_squares[j]
+        residual = word_bias[i, 0] + context_bias[j, 0] - targets[p]
+        inner = np.float32(0)
+        for k in range(width):
+            inner += u[k] * c[k]
+        step = alpha * weights[p] * (inner + residual)
+        for k in range(width):
+            u_k, c_k = u[k], c[k]
+            u_step, c_step = step * c_k, step * u_k
+            u_square, c_square = u_squares[k], c_squares[k]
+            u[k] = u_k - u_step / np.sqrt(u_square)
+            c[k] = c_k - c_step / np.sqrt(c_square)
+            u_squares[k] = u_square + u_step * u_step
+            c_squares[k] = c_square + c_step * c_step
+        word_bias[i, 0] -= step / np.sqrt(word_bias[i, 1])
+        context_bias[j, 0] -= step / np.sqrt(context_bias[j, 1])
+        word_bias[i, 1] += step * step
+        context_bias[j, 1] += step * step
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def squared_errors(
+    rows: Array,
+    columns: Array,
+    targets: Array,
+    weights: Array,
+    words: Array,
+    word_bias: Array,
+    contexts: Array,
+    context_bias: Array,
+) -> float:
+    """Give the sum of f·r² over some pairs."""
+    width = words.shape[1]
+    total = 0.0
+    for p in range(rows.size):
+        i, j = np.uint64(rows[p]), np.uint64(columns[p])
+        u, c = words[i], contexts[j]
+        inner = np.float32(0)
+        for k in range(width):
+            inner += u[k] * c[k]
+        residual = np.float64(inner + (word_bias[i, 0] + context_bias[j, 0] - targets[p]))
+        total += weights[p] * residual * residual
+    return total

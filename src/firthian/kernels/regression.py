@@ -1,0 +1,90 @@
+"""Weighted ridge regression of many words on one set of vectors, each word alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Without a ridge the smaller Gram matrix may be singular; this share of its mean diagonal stands in.
+TINY = 1e-7
+
+
+@njit(cache=True, nogil=True)
+def _solve_positive(matrix: Array, right: Array) -> Array:
+    """Solve ``matrix @ x = right`` for a positive definite matrix, through its Cholesky factor."""
+    lower = np.linalg.cholesky(matrix)
+    size = right.size
+    x = right.copy()
+    for r in range(size):
+        total = x[r]
+        for k in range(r):
+            total -= lower[r, k] * x[k]
+        x[r] = total / lower[r, r]
+    for r in range(size - 1, -1, -1):
+        x[r] /= lower[r, r]
+        for k in range(r):
+            x[k] -= lower[r, k] * x[r]
+    return x
+
+
+@njit(cache=True, nogil=True)
+def fold_in(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    targets: Array,
+    core: Array,
+    ridge: Array,
+    first: int,
+    last: int,
+    out: Array,
+) -> None:
+    """Write for each word v = (Uᵀ diag(f) U + mu I)⁻¹ Uᵀ diag(f) g; zeros for a word without pairs.
+
+    With fewer pairs n than dimensions d the same v is Aᵀ(A Aᵀ + mu I)⁻¹ y, A = diag(√f) U, y = √f g: an n×n problem.
+    """
+    dimension = core.shape[1]
+    for word in range(first, last):
+        low, high = indptr[word], indptr[word + 1]
+        pairs = high - low
+        if pairs == 0:
+            out[word] = 0
+            continue
+        rows = np.empty((pairs, dimension), np.float32)
+        y = np.empty(pairs, np.float64)
+        for p in range(pairs):
+            root = np.sqrt(weights[low + p])
+            other = indices[low + p]
+            y[p] = root * targets[low + p]
+            for k in range(dimension):
+                rows[p, k] = root * core[other, k]
+        if pairs < dimension:
+            gram = np.dot(rows, rows.T).astype(np.float64)
+        else:
+            gram = np.dot(rows.T, rows).astype(np.float64)
+        mean = 0.0
+        for k in range(gram.shape[0]):
+            mean += gram[k, k]
+        mean /= gram.shape[0]
+        added = ridge[word] + TINY * mean + 1e-30
+        for k in range(gram.shape[0]):
+            gram[k, k] += added
+        if pairs < dimension:
+            z = _solve_positive(gram, y)
+            for k in range(dimension):
+                total = 0.0
+                for p in range(pairs):
+                    total += rows[p, k] * z[p]
+                out[word, k] = total
+        else:
+            right = np.zeros(dimension)
+            for p in range(pairs):
+                for k in range(dimension):
+                    right[k] += rows[p, k] * y[p]
+            v = _solve_positive(gram, right)
+            for k in range(dimension):
+                out[word, k] = v[k]

@@ -1,0 +1,43 @@
+"""Hellinger PCA (Lebret and Collobert 2014)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from firthian.cooccurrence.counts import Counts
+from firthian.models.weighting import inverse_powers, seen_pairs
+from firthian.run import Run
+from firthian.solvers.operators import Centred, Operator, SparseOperator
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Hellinger:
+    """``sqrt(P(j|i))``, with the mean row taken off.
+
+    The Euclidean distance of two such rows is (up to a constant) the Hellinger distance of the two words' context
+    distributions, and the principal components keep as much of it as a dimension allows. ``contexts`` keeps only the
+    most frequent words as contexts, as the paper does; 0 keeps all.
+    """
+
+    def __init__(self, counts: Counts, run: Run, contexts: int = 0) -> None:
+        self.counts, self.run, self.contexts = counts, run, contexts
+
+    def matrix(self) -> Any:
+        """Give the square roots before centring, as a SciPy CSR array."""
+        scale = inverse_powers(self.counts.row_sums, 0.5)
+        limit = self.contexts or self.counts.shape[1]
+
+        def roots(rows: Array, columns: Array, values: Array) -> Array:
+            result: Array = np.where(columns < limit, np.sqrt(values, dtype=np.float64) * scale[rows], 0)
+            return result
+
+        return seen_pairs(self.counts, self.run, roots, keep_zeros=limit == self.counts.shape[1])
+
+    def operator(self, dimension: int) -> Operator:
+        """Give the centred matrix for products; it is never formed, since it is not sparse."""
+        matrix = SparseOperator.of(self.matrix())
+        ones = np.ones((matrix.shape[0], 1), dtype=np.float32)
+        return Centred(matrix, matrix.transposed_times(ones, self.run)[:, 0] / matrix.shape[0])

@@ -1,0 +1,111 @@
+"""Words that join a trained PSDVec model: each is a weighted ridge regression on the vectors that are there.
+
+This is the paper's online blockwise regression (section 5.3). Old vectors are never touched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from firthian.cooccurrence.counts import Counts
+from firthian.models.psd import Scale
+from firthian.run import Run
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Words are regressed in blocks of this size.
+BLOCK_WORDS = 128
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Weights f and targets g of some words against the core, in compressed rows."""
+
+    indptr: Array
+    indices: Array
+    weights: Array
+    targets: Array
+
+    @property
+    def unrelated(self) -> Array:
+        """The words that share no pair with the core."""
+        return np.flatnonzero(np.diff(self.indptr) == 0)
+
+
+def relate(counts: Counts, words: Array, core_ids: Array, scale: Scale) -> Relations:
+    """Measure ``words`` (ids of the counts) against a core; ``core_ids`` maps an id of the counts to the core's, or -1.
+
+    f = f12 + f21 and g is the weighted mean of both directions (eq. 18).
+    """
+    import scipy.sparse
+
+    forward = _part(counts.to_scipy(), counts, words, core_ids, scale)
+    if counts.options.context == "both":
+        weight, product = forward
+        weight, product = weight * 2, product * 2
+    else:
+        backward = _part(counts.to_scipy().T.tocsr(), counts, words, core_ids, scale, transposed=True)
+        weight, product = forward[0] + backward[0], forward[1] + backward[1]
+    # Both have the same pattern: a target of exactly 0 is kept as a tiny one.
+    weight, product = scipy.sparse.csr_array(weight), scipy.sparse.csr_array(product)
+    weight.sort_indices()
+    product.sort_indices()
+    return Relations(
+        weight.indptr.astype(np.int64),
+        weight.indices.astype(np.int32),
+        weight.data.astype(np.float32),
+        (product.data / weight.data).astype(np.float32),
+    )
+
+
+def _part(
+    matrix: Any, counts: Counts, words: Array, core_ids: Array, scale: Scale, transposed: bool = False
+) -> tuple[Any, Any]:
+    """Give (W, W∘G) of one direction as sparse matrices: words by core."""
+    import scipy.sparse
+
+    rows = matrix[words].tocoo()
+    column = core_ids[rows.col]
+    known = (column >= 0) & (rows.data > 0)
+    row, old, column, value = rows.row[known], rows.col[known], column[known], rows.data[known].astype(np.float64)
+    one, other = (counts.column_sums, counts.row_sums) if transposed else (counts.row_sums, counts.column_sums)
+    expected = one[words[row]] * (other[old] / counts.total)
+    weight = scale.weights(value)
+    target = scale.targets(value, expected)
+    target = np.where(target == 0, 1e-12, target)
+    shape = (words.size, int(core_ids.max(initial=0)) + 1)
+    sums = scipy.sparse.coo_array((weight, (row, column)), shape=shape).tocsr()
+    products = scipy.sparse.coo_array((weight * target, (row, column)), shape=shape).tocsr()
+    return sums, products
+
+
+def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
+    """Give the vectors of related words; ``ridge`` holds mu of each word."""
+    from firthian.kernels.regression import fold_in
+
+    core = np.ascontiguousarray(core, dtype=np.float32)
+    words = relations.indptr.size - 1
+    out = np.empty((words, core.shape[1]), dtype=np.float32)
+    ridge = np.ascontiguousarray(ridge, dtype=np.float64)
+
+    def task(first: int, last: int) -> None:
+        fold_in(
+            relations.indptr, relations.indices, relations.weights, relations.targets, core, ridge, first, last, out
+        )
+        run.progress.advance(last - first)
+
+    run.over_rows(task, words, BLOCK_WORDS)
+    return out
+
+
+def bands(words: int, ridges: tuple[float, ...]) -> Array:
+    """Give each word its mu: as many equal bands as there are values, the rarest words in the last.
+
+    >>> bands(5, (2.0, 4.0))
+    array([2., 2., 2., 4., 4.])
+    """
+    cuts = np.array_split(np.arange(words), len(ridges))
+    return np.concatenate([np.full(part.size, mu) for part, mu in zip(cuts, ridges, strict=True)])

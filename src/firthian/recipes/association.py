@@ -1,0 +1,179 @@
+"""Recipes of association between words and contexts, and of its factorisations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from firthian.recipes.common import DYNAMIC, MODELS, POWER, SMOOTHING, SOLVERS
+from firthian.recipes.recipe import Option, Recipe
+
+_SHIFT = Option("shift", 1.0, "k of the shift log k; 1 is no shift", low=1e-9)
+_UNSMOOTHED = replace(SMOOTHING, default=1.0)
+_JELINEK_MERCER = Option("smoothing", 0.0, "part of chance mixed into the joint probability", low=0, high=0.999)
+_NORMALIZE = Option("normalize", True, "every word vector has length 1", "solver")
+_TOLERANCE = Option(
+    "tolerance", 0.01, "relative residual at which a singular vector is found", "solver", low=1e-6, high=1
+)
+_COUNT_POWER = Option("count_power", 0.5, "power of every count before whitening; 1 is plain CCA", low=0.01, high=2)
+
+ASSOCIATION = (
+    Recipe(
+        "ppmi",
+        "positive pointwise mutual information, sparse",
+        "Bullinaria and Levy 2007; Levy, Goldberg and Dagan 2015",
+        f"{MODELS}.association:PMI",
+        f"{SOLVERS}.rows:Rows",
+        (SMOOTHING, _SHIFT, _JELINEK_MERCER),
+        counting=DYNAMIC,
+        dimension=0,
+    ),
+    Recipe(
+        "sppmi",
+        "shifted positive PMI, sparse",
+        "Levy and Goldberg 2014",
+        f"{MODELS}.association:PMI",
+        f"{SOLVERS}.rows:Rows",
+        (SMOOTHING, replace(_SHIFT, default=5.0), _JELINEK_MERCER),
+        counting=DYNAMIC,
+        dimension=0,
+    ),
+    Recipe(
+        "svd",
+        "singular vectors of positive PMI",
+        "Levy, Goldberg and Dagan 2015",
+        f"{MODELS}.association:PMI",
+        f"{SOLVERS}.factorization:SVD",
+        (_UNSMOOTHED, _SHIFT, _JELINEK_MERCER, POWER, _TOLERANCE),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "imf",
+        "singular vectors of shifted positive PMI (implicit matrix factorisation)",
+        "Levy and Goldberg 2014",
+        f"{MODELS}.association:PMI",
+        f"{SOLVERS}.factorization:SVD",
+        (_UNSMOOTHED, replace(_SHIFT, default=5.0), _JELINEK_MERCER, POWER, _TOLERANCE),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "lsa",
+        "latent semantic analysis of contexts: log-entropy weights, singular vectors",
+        "Deerwester et al. 1990; Dumais 1991",
+        f"{MODELS}.lsa:LogEntropy",
+        f"{SOLVERS}.factorization:SVD",
+        (
+            Option("entropy", "both", "which global weights to use", choices=("context", "word", "both")),
+            POWER,
+            _TOLERANCE,
+        ),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "hpca",
+        "Hellinger PCA: principal components of square roots of context probabilities",
+        "Lebret and Collobert 2014",
+        f"{MODELS}.hellinger:Hellinger",
+        f"{SOLVERS}.factorization:SVD",
+        (
+            Option("contexts", 0, "how many of the most frequent words are contexts; 0 is all", low=0),
+            replace(POWER, default=0.25),
+            _TOLERANCE,
+        ),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "cca",
+        "canonical correlations of words and contexts, on square roots of counts",
+        "Stratos, Collins and Hsu 2015",
+        f"{MODELS}.cca:CCA",
+        f"{SOLVERS}.factorization:SVD",
+        (_COUNT_POWER, _UNSMOOTHED, POWER, _NORMALIZE, _TOLERANCE),
+        counting=DYNAMIC,
+        aliases=("singular",),
+    ),
+    Recipe(
+        "oscca",
+        "Eigenwords in one step: canonical correlations of a word and its left and right contexts",
+        "Dhillon, Foster and Ungar 2015",
+        f"{MODELS}.cca:OneStepCCA",
+        f"{SOLVERS}.factorization:SVD",
+        (_COUNT_POWER, replace(POWER, default=0.0), _NORMALIZE, _TOLERANCE),
+        counting={**DYNAMIC, "context": "left"},
+    ),
+    Recipe(
+        "tscca",
+        "Eigenwords in two steps: left against right contexts, then the word against what they share",
+        "Dhillon, Foster and Ungar 2015",
+        f"{MODELS}.cca:TwoStepCCA",
+        f"{SOLVERS}.factorization:SVD",
+        (_COUNT_POWER, replace(POWER, default=0.0), _NORMALIZE, _TOLERANCE),
+        counting={**DYNAMIC, "context": "left"},
+    ),
+    Recipe(
+        "random-projection",
+        "random projection of positive PMI: no fitting, quick, a baseline",
+        "Li, Hastie and Church 2006; Sahlgren 2005",
+        f"{MODELS}.association:PMI",
+        f"{SOLVERS}.projection:RandomProjection",
+        (
+            SMOOTHING,
+            _SHIFT,
+            _JELINEK_MERCER,
+            Option("projection", "gaussian", "entries of the matrix", "solver", choices=("gaussian", "sparse")),
+        ),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "hal",
+        "hyperspace analogue to language: the left and right contexts that vary most",
+        "Lund and Burgess 1996",
+        f"{MODELS}.hal:HAL",
+        f"{SOLVERS}.columns:Columns",
+        (Option("normalize", True, "counts of a word are divided by their length"),),
+        counting={"window": 10, "weighting": "dynamic", "context": "left"},
+        dimension=200,
+    ),
+    Recipe(
+        "ica",
+        "independent components of the singular vectors of positive PMI: axes that can be named",
+        "Hyvärinen 1999; Väyrynen and Honkela 2005",
+        f"{MODELS}.association:PMI",
+        f"{SOLVERS}.ica:ICA",
+        (
+            _UNSMOOTHED,
+            _SHIFT,
+            _JELINEK_MERCER,
+            Option("epochs", 200, "most iterations of FastICA", "solver", low=1),
+            Option("tolerance", 1e-4, "movement of an axis at which it stops", "solver", low=0, high=1),
+        ),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "sparse",
+        "sparse overcomplete codes of given dense vectors",
+        "Faruqui et al. 2015",
+        f"{MODELS}.given:GivenVectors",
+        f"{SOLVERS}.sparse_coding:SparseCoding",
+        (
+            Option("l1", 0.1, "weight of the l1 norm of the codes; higher is sparser", "solver", low=0),
+            Option("nonnegative", True, "codes are never negative", "solver"),
+            Option("epochs", 15, "turns of codes and dictionary", "solver", low=1),
+            Option("tolerance", 1e-3, "relative fall of the objective at which it stops", "solver", low=0, high=1),
+        ),
+        source="vectors",
+        dimension=1000,
+    ),
+    Recipe(
+        "brown",
+        "Brown clusters; vectors are one-hot prefixes of their bit strings",
+        "Brown et al. 1992; Turian, Ratinov and Bengio 2010",
+        f"{MODELS}.brown:Brown",
+        f"{SOLVERS}.clusters:Clusters",
+        (
+            Option("classes", 256, "number of classes", low=1),
+            Option("prefixes", "4,6,10,20", "lengths of the prefixes that become features"),
+        ),
+        counting={"window": 1, "weighting": "flat", "context": "left"},
+        dimension=0,
+    ),
+)

@@ -1,0 +1,14 @@
+"""Options and counting settings that recipes of several families share."""
+
+from __future__ import annotations
+
+from firthian.recipes.recipe import Option
+
+MODELS, SOLVERS = "firthian.models", "firthian.solvers"
+
+SMOOTHING = Option("ns_exponent", 0.75, "power of the context distribution", low=0, high=2)
+POWER = Option("eigenvalue_power", 0.5, "vectors are U·s^power", "solver", low=0, high=2)
+COMBINE = Option("combine", "u", "vectors are u, u+c or their mean", "solver", choices=("u", "u+c", "mean"))
+
+#: The windows that do best for most recipes.
+DYNAMIC = {"window": 5, "weighting": "dynamic", "sample": 1e-3}

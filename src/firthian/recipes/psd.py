@@ -1,0 +1,50 @@
+"""Recipes of PSDVec."""
+
+from __future__ import annotations
+
+from firthian.recipes.common import DYNAMIC, MODELS, POWER, SOLVERS
+from firthian.recipes.recipe import Option, Recipe
+
+_MODEL_OPTIONS = (
+    Option("kappa", 0.02, "Jelinek-Mercer smoothing of the bigrams", low=0, high=0.99),
+    Option("cut", 0.01, "share of all pairs whose weight is cut off at 1 (the paper: 0.0002)", low=0, high=1),
+    Option("weight_power", 0.5, "power of the count in the weight", low=0, high=2),
+)
+_DESCENT_OPTIONS = (
+    Option(
+        "iterations", 4, "block descent iterations, or auto: until the loss settles", "solver", low=1, words=("auto",)
+    ),
+    Option("ridge", 0.0, "Tikhonov mu of the core: taken from every eigenvalue", "solver", low=0),
+    POWER,
+)
+
+PSD = (
+    Recipe(
+        "psd",
+        "weighted low-rank positive semidefinite approximation of PMI",
+        "Li, Zhu and Miao 2015 (PSDVec)",
+        f"{MODELS}.psd:WeightedPMI",
+        f"{SOLVERS}.block_descent:BlockDescent",
+        (*_MODEL_OPTIONS, *_DESCENT_OPTIONS),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "psd-blockwise",
+        "psd for the most frequent words, every other word by ridge regression on them",
+        "Li, Zhu and Miao 2015 (PSDVec)",
+        f"{MODELS}.psd:WeightedPMI",
+        f"{SOLVERS}.blockwise:Blockwise",
+        (
+            *_MODEL_OPTIONS,
+            Option("core", 25_000, "how many of the most frequent words are fitted together", low=1),
+            *_DESCENT_OPTIONS,
+            Option(
+                "band_ridges",
+                "2,4,8",
+                "mu of each band of further words, the rarest last; 0 is unregularised",
+                "solver",
+            ),
+        ),
+        counting=DYNAMIC,
+    ),
+)

@@ -1,0 +1,44 @@
+"""Recipes that learn by stochastic gradients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SMOOTHING, SOLVERS
+from firthian.recipes.recipe import Option, Recipe
+
+STOCHASTIC = (
+    Recipe(
+        "glove",
+        "GloVe: logarithms of counts by weighted least squares, Adagrad",
+        "Pennington, Socher and Manning 2014",
+        f"{MODELS}.glove:GloVe",
+        f"{SOLVERS}.adagrad:Adagrad",
+        (
+            Option("x_max", 10.0, "counts from here on have weight 1; 10 for tens of millions of tokens", low=1e-9),
+            Option("weight_exponent", 0.75, "power of the weight of smaller counts", low=0, high=10),
+            Option("epochs", 15, "passes over the pairs", "solver", low=1),
+            Option("alpha", 0.05, "rate of learning", "solver", low=1e-9, high=10),
+            replace(COMBINE, default="u+c"),
+        ),
+        counting={"window": 10, "weighting": "harmonic"},
+    ),
+    Recipe(
+        "sgns-sgd",
+        "skip-gram (or CBOW) with negative sampling by stochastic gradient on the text",
+        "Mikolov, Sutskever, Chen, Corrado and Dean 2013",
+        f"{MODELS}.skipgram:from_text",
+        f"{SOLVERS}.stochastic:StochasticGradient",
+        (
+            Option("cbow", False, "predict a word from the mean of its neighbours instead"),
+            Option("negative", 5, "noise words for each pair", low=0, high=1000),
+            SMOOTHING,
+            Option("epochs", 5, "passes over the text", "solver", low=1),
+            Option("alpha", 0.025, "rate of learning at the start", "solver", low=1e-9, high=10),
+            Option("min_alpha", 0.0001, "rate of learning at the end", "solver", low=0, high=10),
+            COMBINE,
+        ),
+        counting=DYNAMIC,
+        source="tokens",
+    ),
+)

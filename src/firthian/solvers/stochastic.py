@@ -1,0 +1,67 @@
+"""Stochastic gradient descent along a text, at a rate that falls linearly, as in word2vec."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from firthian.errors import FirthianError
+from firthian.run import Run
+from firthian.solvers.base import Solution
+from firthian.solvers.cells import combine, padded, small_start
+
+_START = 1
+
+
+class StochasticGradient:
+    """Goes through the stretches of a text ``epochs`` times; the rate falls from ``alpha`` to ``min_alpha``.
+
+    Word vectors begin at uniform(-0.5, 0.5) / dimension, context vectors at zero.
+
+    The objective after each epoch is the mean loss over a fixed sample of the text: excerpts from everywhere in it, with
+    noise that is not trained on. The loss met on the way would not do: it is low while the rate is high, because
+    vectors then follow the document that is being read.
+    """
+
+    requires: ClassVar[tuple[str, ...]] = ("stretches", "descend", "excerpt", "objective", "shape", "epoch_tokens")
+
+    def __init__(self, epochs: int = 5, alpha: float = 0.025, min_alpha: float = 0.0001, combine: str = "u") -> None:
+        if min_alpha > alpha:
+            raise FirthianError(
+                f"min_alpha must be at most alpha = {alpha:g}, got {min_alpha:g}", hint="the rate falls during training"
+            )
+        self.epochs = epochs
+        self.alpha = alpha
+        self.min_alpha = min_alpha
+        self.combine = combine
+
+    def solve(self, model: Any, dimension: int, run: Run) -> Solution:
+        """Train vectors of ``dimension`` numbers."""
+        number, others = model.shape
+        words = small_start(run.generator(_START), number, dimension)
+        contexts = np.zeros((others, padded(dimension)), dtype=np.float32)
+        total = self.epochs * model.epoch_tokens
+        done = pairs = 0
+        excerpts: list[Any] = []
+        objective: list[float] = []
+        run.progress.start("stochastic gradient", total)
+        for epoch in range(self.epochs):
+            for stretch in model.stretches(epoch, self.epochs):
+                if epoch == 0:
+                    excerpts.append(model.excerpt(stretch))
+                alpha = self.alpha - (self.alpha - self.min_alpha) * min(1.0, done / total)
+                _, found = model.descend(stretch, words, contexts, alpha)
+                tokens = stretch.tokens
+                done, pairs = done + tokens, pairs + found
+                run.progress.advance(tokens)
+            objective.append(model.objective(excerpts, words, contexts))
+            run.progress.advance(0, f"objective {objective[-1]:.4f}")
+        words, contexts = words[:, :dimension], contexts[:, :dimension]
+        return Solution(
+            np.ascontiguousarray(combine(words, contexts, self.combine)),
+            np.ascontiguousarray(contexts),
+            objective,
+            "stopped",
+            {"epochs": self.epochs, "tokens": done, "pairs": pairs},
+        )

@@ -1,0 +1,81 @@
+"""The vector of a text: a weighted mean of its words' vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from firthian.errors import FirthianError, suggest
+from firthian.vectors.search import BLOCK_ROWS, dense_rows
+
+if TYPE_CHECKING:
+    from firthian.corpus.tokenizer import Tokenizer
+    from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+WEIGHTINGS = ("mean", "sif")
+
+
+def document_vector(
+    vectors: Vectors,
+    text: str | Iterable[str],
+    weighting: str,
+    smoothing: float,
+    missing: str,
+    tokenizer: Tokenizer | None,
+) -> Array:
+    """See ``Vectors.document_vector``."""
+    if weighting not in WEIGHTINGS:
+        raise FirthianError(f"there is no weighting {weighting!r}", hint=suggest(weighting, WEIGHTINGS))
+    tokens = (tokenizer or tokenizer_of(vectors)).tokens(text) if isinstance(text, str) else list(text)
+    numbers = np.array(vectors.numbers(tokens, missing), dtype=np.int64)
+    if not numbers.size:
+        return np.zeros(vectors.vector_size, dtype=np.float32)
+    weights = np.ones(numbers.size)
+    if weighting == "sif":
+        counts = vectors.vocabulary.counts
+        if not counts.any():
+            raise FirthianError("these vectors do not know how frequent words are", hint="use weighting='mean'")
+        # Arora, Liang and Ma 2017, eq. 3: a word of probability p weighs a / (a + p).
+        probability = np.where(numbers >= 0, counts[np.maximum(numbers, 0)], 0) / counts.sum()
+        weights = smoothing / (smoothing + probability)
+    total = np.zeros(vectors.vector_size)
+    known = np.flatnonzero(numbers >= 0)
+    for first in range(0, known.size, BLOCK_ROWS):
+        some = known[first : first + BLOCK_ROWS]
+        total += weights[some] @ dense_rows(vectors.matrix, numbers[some])
+    mean: Array = (total / weights.sum()).astype(np.float32)
+    return mean
+
+
+def tokenizer_of(vectors: Vectors) -> Tokenizer:
+    """Give the tokenizer the corpus was counted with; where no record says, the usual one.
+
+    Vectors from elsewhere may know upper case: then text keeps its case.
+    """
+    from firthian.corpus.tokenizer import NAMES, Tokenizer
+
+    said = _find(vectors.record.get("counts", {}), "tokenizer")
+    if said is not None:
+        name = said["tokenizer"]
+        # A function is never called because a file names it: files come from anywhere.
+        if name.partition(":")[0] not in NAMES:
+            raise FirthianError(f"the corpus was cut by the function {name}", hint="give tokens, or tokenizer=...")
+        return Tokenizer(name, bool(said.get("keep_case")), bool(said.get("fold_numbers")))
+    lower = all(word == word.lower() for word in vectors.vocabulary.words[:10_000])
+    return Tokenizer(keep_case=not lower)
+
+
+def _find(record: Any, key: str) -> dict[str, Any] | None:
+    """Find the part of a record that has a text under ``key``."""
+    if isinstance(record, dict):
+        if isinstance(record.get(key), str):
+            return record
+        for value in record.values():
+            found = _find(value, key)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,140 @@
+"""What a format is, and what all of them share: targets, words, sources, double words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.errors import FirthianError, from_os_error
+from firthian.storage import check_target, replace
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: What to do where a file holds a word twice, with different vectors.
+DUPLICATES = ("error", "first")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to keep vectors in a file: how to read and write it, and what it can hold."""
+
+    name: str
+    summary: str
+    suffixes: tuple[str, ...]
+    #: From a path and a choice of DUPLICATES; None where the format is never read.
+    read: Callable[[Path, str], Vectors] | None
+    #: To a path that may be written, replacing what is there only on request.
+    write: Callable[[Vectors, Path, bool], None]
+    #: Whether words may hold spaces, rows may be sparse, and frequencies of words are kept.
+    spaces: bool = True
+    sparse: bool = False
+    counts: bool = True
+
+    def check(self, vectors: Vectors) -> None:
+        """Say what of these vectors the format cannot hold."""
+        if not self.sparse and not isinstance(vectors.matrix, np.ndarray):
+            raise FirthianError(
+                f"the format {self.name} holds no sparse vectors", hint="keep them as a folder, or reduce them by svd"
+            )
+        if not self.spaces:
+            for word in vectors.vocabulary.words:
+                if not word or not word.isascii() or not word.isprintable() or " " in word:
+                    _check_word(word, self.name)
+
+
+def _check_word(word: str, name: str) -> None:
+    if not word:
+        raise FirthianError(f"the format {name} holds no empty word", hint="leave it out, or use a folder")
+    if any(character in word for character in " \t\n\r"):
+        raise FirthianError(
+            f"the format {name} holds no words with spaces, such as {word!r}",
+            hint="replace the spaces (--replace-spaces _), or choose npz, parquet or a folder",
+        )
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise FirthianError(f"the word {word!r} is not valid text", hint="rename it") from None
+
+
+@contextmanager
+def new_file(target: Path, force: bool) -> Iterator[IO[bytes]]:
+    """Give a file to fill; it takes its name at the end, or vanishes after an error."""
+    path = check_target(target, force)
+    staging = path.absolute().with_name(f".{path.name}.new-{os.getpid()}")
+    try:
+        with staging.open("wb") as file:
+            yield file
+        replace(staging, path, force)
+    except OSError as error:
+        raise from_os_error(error) from error
+    finally:
+        staging.unlink(missing_ok=True)
+
+
+def damaged(path: Path, why: str) -> FirthianError:
+    """Build the error for a file that is not what it says."""
+    return FirthianError(f"{path} is damaged ({why})", hint="fetch or make it again")
+
+
+def join_blocks(blocks: list[Array | None], rows: int, columns: int) -> Array:
+    """Put blocks of rows together; each is dropped as it is copied, so that memory holds the matrix once."""
+    matrix = np.empty((rows, columns), dtype=np.float32)
+    at = 0
+    for number, block in enumerate(blocks):
+        assert block is not None
+        matrix[at : at + len(block)] = block
+        at += len(block)
+        blocks[number] = None
+    return matrix
+
+
+def finish(
+    path: Path,
+    name: str,
+    matrix: Array,
+    words: list[str],
+    duplicates: str,
+    *,
+    place: Callable[[int], str],
+    counts: Array | None = None,
+    repaired: dict[str, int] | None = None,
+) -> Vectors:
+    """Make vectors of what a file held; ``place`` says where a row stood, for the error about a double word."""
+    repaired = {what: times for what, times in (repaired or {}).items() if times}
+    keep = _without_duplicates(path, matrix, words, duplicates, place)
+    if keep is not None:
+        repaired["double_words"] = len(words) - len(keep)
+        matrix, words = matrix[keep], [words[i] for i in keep]
+        counts = None if counts is None else counts[keep]
+    source: dict[str, Any] = {"file": path.name, "format": name}
+    if repaired:
+        source["repaired"] = repaired
+    return Vectors(matrix, Vocabulary(words, counts), record={"source": source})
+
+
+def _without_duplicates(
+    path: Path, matrix: Array, words: Sequence[str], duplicates: str, place: Callable[[int], str]
+) -> list[int] | None:
+    """Give the rows to keep, or None for all. A word twice with the same vector is one word; else the user decides."""
+    if len(set(words)) == len(words):
+        return None
+    first: dict[str, int] = {}
+    keep: list[int] = []
+    for row, word in enumerate(words):
+        earlier = first.setdefault(word, row)
+        if earlier == row:
+            keep.append(row)
+        elif duplicates == "error" and not np.array_equal(matrix[earlier], matrix[row]):
+            raise FirthianError(
+                f"{path}, {place(row)}: the word {word!r} is there already ({place(earlier)}), with another vector",
+                hint="keep the first of each with duplicates='first' (--duplicates first)",
+            )
+    return keep

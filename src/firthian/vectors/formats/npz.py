@@ -1,0 +1,111 @@
+"""numpy's ``.npz``: the arrays ``words``, ``matrix`` and ``counts``. Arrays of Python objects (pickles) are refused."""
+
+from __future__ import annotations
+
+import math
+import tokenize
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from firthian.errors import FirthianError, from_os_error
+from firthian.vectors.formats.base import Format, damaged, finish, new_file
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NAME = "npz"
+
+#: A packed array that grows more than this is not one of vectors, but made to fill memory.
+_MAX_EXPANSION = 100
+_SMALL = 2**26
+
+#: numpy gives every word the room of the longest; past this that is no longer sensible.
+_MAX_WORDS_BYTES = 2**30
+
+
+def read(path: Path, duplicates: str) -> Vectors:
+    """Read the arrays; their headers must fit the sizes in the archive before any room is made for them."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {item.filename.removesuffix(".npy"): item for item in archive.infolist()}
+            if not {"words", "matrix"} <= set(members):
+                raise FirthianError(
+                    f"{path} has no arrays named words and matrix (it has {', '.join(sorted(members)[:10])})",
+                    hint="save it with numpy.savez(file, words=..., matrix=...)",
+                )
+            arrays = {
+                name: _read_member(path, archive, members[name])
+                for name in ("words", "matrix", "counts")
+                if name in members
+            }
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise damaged(path, str(error) or type(error).__name__) from error
+    except OSError as error:
+        raise from_os_error(error) from error
+    words, matrix, counts = arrays["words"], arrays["matrix"], arrays.get("counts")
+    if words.ndim != 1 or words.dtype.kind != "U":
+        raise damaged(path, "words is not a list of texts")
+    if matrix.ndim != 2 or matrix.dtype.kind != "f" or len(matrix) != len(words):
+        raise damaged(path, f"matrix has the shape {matrix.shape} and type {matrix.dtype} for {len(words)} words")
+    if counts is not None and (counts.shape != words.shape or counts.dtype.kind not in "iu"):
+        raise damaged(path, "counts are not one whole number a word")
+    finite = np.isfinite(matrix).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise FirthianError(f"{path}, row {row + 1}: it holds a number that is not finite", hint="remove the row")
+    names = words.tolist()
+    single = matrix.astype(np.float32, copy=False)
+    return finish(path, NAME, single, names, duplicates, place=lambda row: f"row {row + 1}", counts=counts)
+
+
+def _read_member(path: Path, archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> Array:
+    packed = max(1, item.compress_size)
+    if item.file_size > _SMALL and item.file_size > _MAX_EXPANSION * packed:
+        raise damaged(path, f"{item.filename} would grow from {packed:,} to {item.file_size:,} bytes")
+    with archive.open(item) as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+            if version not in reader:
+                raise damaged(path, f"{item.filename} has the unknown version {version}")
+            shape, fortran, dtype = reader[version](file)
+        except (ValueError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError) as error:
+            raise damaged(path, f"the header of {item.filename} cannot be read") from error
+        if dtype.hasobject:
+            raise FirthianError(
+                f"{path}: the array {item.filename} holds Python objects, which could run code when read",
+                hint="save plain arrays: words.astype(str), matrix.astype('float32')",
+            )
+        if any(size < 0 for size in shape) or math.prod(shape) * dtype.itemsize > item.file_size:
+            raise damaged(path, f"{item.filename} claims the shape {shape}, more than is there")
+        array = _read_data(file, dtype, math.prod(shape))
+    if array.size != math.prod(shape):
+        raise damaged(path, f"{item.filename} is cut short")
+    return array.reshape(shape, order="F" if fortran else "C")
+
+
+def _read_data(file: IO[bytes], dtype: np.dtype[Any], number: int) -> Array:
+    data = bytearray()
+    wanted = number * dtype.itemsize
+    while len(data) < wanted and (piece := file.read(min(2**24, wanted - len(data)))):
+        data += piece
+    return np.frombuffer(data, dtype=dtype, count=len(data) // dtype.itemsize if dtype.itemsize else 0)
+
+
+def write(vectors: Vectors, path: Path, force: bool) -> None:
+    """Write the arrays unpacked, so that the same vectors give the same bytes."""
+    words = vectors.vocabulary.words
+    longest = max(map(len, words), default=0)
+    if 4 * longest * len(words) > _MAX_WORDS_BYTES:
+        raise FirthianError(f"a word of {longest:,} characters is too long for npz", hint="choose parquet or a folder")
+    if any(word.endswith("\0") for word in words):
+        raise FirthianError("npz holds no word that ends with a NUL character", hint="choose parquet or a folder")
+    with new_file(path, force) as file:
+        np.savez(file, words=np.array(words, dtype=np.str_), matrix=vectors.matrix, counts=vectors.vocabulary.counts)
+
+
+FORMAT = Format(NAME, "numpy arrays: words, matrix, counts", (".npz",), read, write)

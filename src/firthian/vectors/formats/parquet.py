@@ -1,0 +1,110 @@
+"""Apache Parquet: the columns ``word``, ``vector`` (a list of floats) and ``count``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian.errors import FirthianError, require
+from firthian.vectors.formats.base import Format, damaged, finish, join_blocks, new_file
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NAME = "parquet"
+
+_ROWS = 16384
+
+
+def read(path: Path, duplicates: str) -> Vectors:
+    """Read in batches of rows."""
+    arrow, parquet = require("pyarrow", "export"), require("pyarrow.parquet", "export")
+    blocks: list[Array | None] = []
+    words: list[str] = []
+    counts: list[Array] = []
+    columns = -1
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = set(file.schema_arrow.names)
+            if not {"word", "vector"} <= names:
+                raise FirthianError(
+                    f"{path} has no columns named word and vector (it has {', '.join(sorted(names)[:10])})",
+                    hint="name the columns word and vector",
+                )
+            wanted = [name for name in ("word", "vector", "count") if name in names]
+            if not file.metadata.num_rows:
+                columns = max(0, getattr(file.schema_arrow.field("vector").type, "list_size", 0))
+            for batch in file.iter_batches(_ROWS, columns=wanted):
+                words += _words(path, batch.column("word"), len(words))
+                block = _rows(path, arrow, batch.column("vector"), columns, len(words) - batch.num_rows)
+                columns = block.shape[1]
+                blocks.append(block)
+                if "count" in wanted:
+                    counts.append(batch.column("count").cast(arrow.int64()).to_numpy(zero_copy_only=False))
+    except arrow.ArrowException as error:
+        raise damaged(path, str(error).partition("\n")[0]) from error
+    except OSError as error:
+        raise damaged(path, str(error).partition("\n")[0]) from error
+    matrix = join_blocks(blocks, len(words), max(columns, 0))
+    known = np.concatenate(counts) if counts and all(some.dtype.kind == "i" for some in counts) else None
+    return finish(path, NAME, matrix, words, duplicates, place=lambda row: f"row {row + 1}", counts=known)
+
+
+def _words(path: Path, column: Any, before: int) -> list[str]:
+    words = column.to_pylist()
+    for row, word in enumerate(words):
+        if not isinstance(word, str):
+            raise FirthianError(
+                f"{path}, row {before + row + 1}: the word is not a text", hint="mend or remove the row"
+            )
+    return list(words)
+
+
+def _rows(path: Path, arrow: Any, column: Any, columns: int, before: int) -> Array:
+    """Give a batch of lists as a matrix; all must have one length and hold finite numbers."""
+    kind = column.type
+    if not (arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind)):
+        raise damaged(path, f"the column vector holds {kind}, not lists of numbers")
+    lengths = arrow.compute.list_value_length(column).to_numpy(zero_copy_only=False)
+    width = columns if columns >= 0 else (0 if not len(lengths) else int(np.nan_to_num(lengths[0], nan=0)))
+    odd = np.flatnonzero(~(lengths == width))
+    if odd.size:
+        raise FirthianError(
+            f"{path}, row {before + int(odd[0]) + 1}: its vector has not {width} numbers", hint="mend or remove the row"
+        )
+    flat = arrow.compute.list_flatten(column).cast(arrow.float32(), safe=False).to_numpy(zero_copy_only=False)
+    rows: Array = flat.reshape(len(lengths), width)
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        raise FirthianError(
+            f"{path}, row {before + int(np.argmin(finite)) + 1}: it holds a number that is missing or not finite",
+            hint="mend or remove the row",
+        )
+    return rows
+
+
+def write(vectors: Vectors, path: Path, force: bool) -> None:
+    """Write in groups of rows."""
+    arrow, parquet = require("pyarrow", "export"), require("pyarrow.parquet", "export")
+    if vectors.vector_size == 0:
+        raise FirthianError("parquet holds no vectors of 0 dimensions", hint="choose npz or a folder")
+    schema = arrow.schema(
+        [
+            ("word", arrow.string()),
+            ("vector", arrow.list_(arrow.float32(), vectors.vector_size)),
+            ("count", arrow.int64()),
+        ]
+    )
+    with new_file(path, force) as file, parquet.ParquetWriter(file, schema) as writer:
+        for first in range(0, len(vectors), _ROWS):
+            some = slice(first, first + _ROWS)
+            flat = arrow.array(np.ascontiguousarray(vectors.matrix[some]).reshape(-1), type=arrow.float32())
+            lists = arrow.FixedSizeListArray.from_arrays(flat, vectors.vector_size)
+            words = arrow.array(vectors.vocabulary.words[some], type=arrow.string())
+            counts = arrow.array(np.ascontiguousarray(vectors.vocabulary.counts[some]))
+            writer.write_batch(arrow.record_batch([words, lists, counts], schema=schema))
+
+
+FORMAT = Format(NAME, "Apache Parquet: word, vector, count", (".parquet", ".pq"), read, write)

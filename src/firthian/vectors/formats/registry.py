@@ -1,0 +1,162 @@
+"""The table of formats; which one a file has, and which one a name asks for."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from firthian.corpus.files import open_bytes
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.errors import FirthianError, from_os_error, suggest
+from firthian.vectors.formats import fasttext, folder, gensim, glove, npz, parquet, word2vec, word2vec_binary
+from firthian.vectors.formats.base import DUPLICATES, Format
+from firthian.vectors.formats.text import numbers_in
+from firthian.vectors.vectors import Vectors
+
+FORMATS: tuple[Format, ...] = (
+    folder.FORMAT,
+    word2vec.FORMAT,
+    word2vec_binary.FORMAT,
+    glove.FORMAT,
+    fasttext.FORMAT,
+    gensim.FORMAT,
+    npz.FORMAT,
+    parquet.FORMAT,
+)
+
+_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[0-9]+[ \t]+[0-9]+[ \t]*\r?\n")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_LOOK = 4096
+_SPACES = re.compile(r"[ \t\n\r]")
+
+#: Files that hold vectors but are not read: their first bytes, what they are, and what to do.
+_REFUSED = (
+    (
+        re.compile(rb"\x80[\x02-\x05]"),
+        "is a pickle (a gensim .kv or .model, perhaps), which could run code when read",
+        "in gensim: KeyedVectors.load(FILE).save_word2vec_format('vectors.bin', binary=True), then convert that",
+    ),
+    (
+        re.compile(rb"\x93NUMPY"),
+        "is a bare numpy array, without words",
+        "save both with numpy.savez(file, words=..., matrix=...)",
+    ),
+    (
+        re.compile(rb"\xba\x16\x4f\x2f"),
+        "is a fastText model",
+        "give its .vec file, or make one with: fasttext print-word-vectors",
+    ),
+)
+
+
+def find_format(name: str) -> Format:
+    """Find a format by its name.
+
+    >>> find_format("glove").summary
+    'GloVe text, without a header'
+    """
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    raise FirthianError(f"there is no format {name!r}", hint=suggest(name, [known.name for known in FORMATS]))
+
+
+def format_for(path: str | os.PathLike[str]) -> Format:
+    """Tell from the name of a target which format is meant; one without a suffix is a folder.
+
+    >>> format_for("vectors.vec").name, format_for("vectors/").name
+    ('fasttext-vec', 'folder')
+    """
+    suffix = "" if str(path).endswith(os.sep) else Path(path).suffix.lower()
+    for known in FORMATS:
+        if suffix in known.suffixes:
+            return known
+    raise FirthianError(
+        f"the name {os.fspath(path)} does not say which format is meant",
+        hint=f"name it with --to: {', '.join(known.name for known in FORMATS)}",
+    )
+
+
+def sniff(path: str | os.PathLike[str]) -> Format:
+    """Tell which format a file or folder has."""
+    where = Path(path)
+    if where.is_dir():
+        if (where / "vectors.json").is_file():
+            return folder.FORMAT
+        raise FirthianError(f"{where} is not a folder of vectors", hint="it holds no vectors.json")
+    if not where.exists():
+        raise FirthianError(f"{where} does not exist", hint="check the path")
+    try:
+        with where.open("rb") as file:
+            raw = file.read(8)
+    except OSError as error:
+        raise from_os_error(error) from error
+    for magic, what, remedy in _REFUSED:
+        if magic.match(raw):
+            raise FirthianError(f"{where} {what}", hint=remedy)
+    if raw.startswith(b"PK"):
+        return npz.FORMAT
+    if raw.startswith(b"PAR1"):
+        return parquet.FORMAT
+    with open_bytes(str(where)) as stream:
+        head = stream.read(_LOOK)
+    header = _HEADER.match(head)
+    if header is None:
+        if _CONTROL.search(head):
+            raise FirthianError(f"{where} is in no format known here", hint="see firth convert --help")
+        return glove.FORMAT
+    line, ended, _ = head[header.end() :].partition(b"\n")
+    whole = bool(ended) or len(head) < _LOOK
+    if _CONTROL.search(head, header.end()) or (whole and line.strip() and not numbers_in(line)):
+        return word2vec_binary.FORMAT
+    plain = where.name.lower().removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")
+    return fasttext.FORMAT if plain.endswith(".vec") else word2vec.FORMAT
+
+
+def read_vectors(
+    path: str | os.PathLike[str], format: str | None = None, *, duplicates: str = DUPLICATES[0]
+) -> Vectors:
+    """Read vectors from a file or folder in any format; ``format`` names it where looking at the file should not.
+
+    Text and word2vec's binary form may be compressed. What a file got wrong is put right only where there is no
+    doubt, and ``record["source"]["repaired"]`` counts it; anything else is an error that says where. A word twice
+    with different vectors is an error, or with ``duplicates="first"`` keeps its first vector.
+    """
+    if duplicates not in DUPLICATES:
+        raise FirthianError(f"duplicates must be one of {', '.join(DUPLICATES)}", hint=suggest(duplicates, DUPLICATES))
+    chosen = sniff(path) if format is None else find_format(format)
+    if chosen.read is None:
+        raise FirthianError(f"files of {chosen.name} are never read, they are pickles", hint=_REFUSED[0][2])
+    return chosen.read(Path(path), duplicates)
+
+
+def write_vectors(
+    vectors: Vectors,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    force: bool = False,
+    replace_spaces: str | None = None,
+) -> Format:
+    """Write vectors in a format, by default the one the name of the target means; give that format.
+
+    ``replace_spaces`` puts something else for spaces in words, for formats that cannot hold them.
+    """
+    chosen = format_for(path) if format is None else find_format(format)
+    if replace_spaces is not None:
+        words = [_SPACES.sub(lambda _: replace_spaces, word) for word in vectors.vocabulary.words]
+        if len(set(words)) != len(words):
+            raise FirthianError(
+                "two words are the same once their spaces are replaced", hint="choose another --replace-spaces"
+            )
+        vectors = Vectors(
+            vectors.matrix,
+            Vocabulary(words, vectors.vocabulary.counts),
+            contexts=vectors.contexts,
+            extras=vectors.extras,
+            record=vectors.record,
+        )
+    chosen.check(vectors)
+    chosen.write(vectors, Path(path), force)
+    return chosen

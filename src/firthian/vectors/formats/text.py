@@ -1,0 +1,214 @@
+"""Text with a word and its numbers a line, with or without a header: read in blocks by threads.
+
+The numbers are the last fields of a line, so a word may hold spaces. Anything doubtful is an error with its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from firthian.corpus.files import open_bytes
+from firthian.errors import FirthianError
+from firthian.parallel import Threads
+from firthian.vectors.formats.base import finish, join_blocks, new_file
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Text is read in pieces of whole lines of about this size.
+PIECE_BYTES = 4 * 2**20
+
+#: No line of vectors is as long as this; a file without line breaks is not text.
+_MAX_LINE = 64 * 2**20
+
+#: So many lines show how many numbers a line has.
+_SAMPLE = 100
+
+_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?")
+_NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+@dataclass
+class _Piece:
+    """What one piece of a file held, or the line that cannot be read."""
+
+    values: Array
+    words: list[str]
+    lines: Array
+    seen: int
+    blank: int = 0
+    undecodable: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How many numbers a line has, and what the header promises (None without one)."""
+
+    columns: int
+    promised: int | None
+
+
+def read_text(path: Path, name: str, duplicates: str) -> Vectors:
+    """Read text vectors, whether there is a header or not."""
+    blocks: list[Array | None] = []
+    words: list[str] = []
+    lines: list[Array] = []
+    done = blank = undecodable = 0
+    with open_bytes(str(path)) as stream:
+        pieces = whole_lines(stream, path)
+        start = next(pieces, b"").removeprefix(b"\xef\xbb\xbf")
+        layout = find_layout(path, start)
+        if layout.promised is not None:
+            start, done = start.partition(b"\n")[2], 1
+
+        def everything() -> Iterator[bytes]:
+            yield start
+            yield from pieces
+
+        for piece in Threads().map(lambda text: _parse(text, layout.columns), everything()):
+            if piece.problem:
+                raise FirthianError(
+                    f"{path}, line {done + piece.seen + 1}: {piece.problem}", hint="mend or remove the line"
+                )
+            blocks.append(piece.values)
+            words += piece.words
+            lines.append(piece.lines + (done + 1))
+            done, blank, undecodable = done + piece.seen, blank + piece.blank, undecodable + piece.undecodable
+    if layout.promised is not None and len(words) < layout.promised:
+        raise FirthianError(
+            f"{path}, line {done}: the file ends after {len(words):,} words, its header promises {layout.promised:,}",
+            hint="fetch it again; if it is whole, remove its first line",
+        )
+    numbers = np.concatenate(lines) if lines else np.empty(0, dtype=np.int64)
+    repaired = {
+        "blank_lines": blank,
+        "words_not_utf8": undecodable,
+        "header_too_low": int(layout.promised is not None and len(words) > layout.promised),
+    }
+    matrix = join_blocks(blocks, len(words), layout.columns)
+    return finish(path, name, matrix, words, duplicates, place=lambda row: f"line {numbers[row]}", repaired=repaired)
+
+
+def whole_lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Cut a stream into pieces that end with a line."""
+    carry = b""
+    while data := stream.read(PIECE_BYTES):
+        carry += data
+        cut = carry.rfind(b"\n") + 1
+        if cut:
+            yield carry[:cut]
+            carry = carry[cut:]
+        elif len(carry) > _MAX_LINE:
+            raise FirthianError(f"{path} has a line of more than 64 MB", hint="it is not text with a word a line")
+    if carry:
+        yield carry
+
+
+def find_layout(path: Path, start: bytes) -> Layout:
+    """Tell from the first lines whether there is a header, and how many numbers a line has."""
+    lines = [line for line in start.split(b"\n", _SAMPLE + 1)[: _SAMPLE + 1] if line.strip()]
+    if not lines:
+        raise FirthianError(f"{path} is empty", hint="give a file with a word and its numbers a line")
+    header = _HEADER.fullmatch(lines[0])
+    rest = [numbers_in(line) for line in (lines[1:] if header else lines)]
+    columns = Counter(rest).most_common(1)[0][0] if rest else 0
+    if header is None:
+        if columns == 0:
+            raise FirthianError(f"{path}, line 1: there are no numbers after the word", hint="is it a file of vectors?")
+        return Layout(columns, None)
+    promised, width = int(header[1]), int(header[2])
+    if not rest:
+        if promised == 0 and 0 < width <= 2**20:
+            return Layout(width, 0)
+        raise FirthianError(f"{path} ends after its header", hint="fetch it again")
+    if width == columns:
+        return Layout(columns, promised)
+    if columns == 1:
+        # Every other line has one number: the first is a word that is a number itself, with its one.
+        return Layout(1, None)
+    raise FirthianError(
+        f"{path}, line 1: the header says {width} numbers a line, but most lines have {columns}",
+        hint="mend the header, or remove it",
+    )
+
+
+def numbers_in(line: bytes) -> int:
+    """Count the numbers at the end of a line; the first field is a word even if it looks like a number."""
+    fields = line.rstrip(b" \t\r").replace(b"\t", b" ").split(b" ")
+    fields = [fields[0], *filter(None, fields[1:])]
+    number = 0
+    while number < len(fields) - 1 and _NUMBER.fullmatch(fields[-1 - number]):
+        number += 1
+    return number
+
+
+def _parse(text: bytes, columns: int) -> _Piece:
+    """Read one piece; a line needs two bytes a number, which bounds the room before anything is read."""
+    from firthian.kernels import floats as kernel
+
+    data = np.frombuffer(text, dtype=np.uint8)
+    room = min(text.count(b"\n") + 1, len(text) // (2 * columns) + 1)
+    values = np.empty((room, columns), dtype=np.float32)
+    words = np.empty(len(text) + 1, dtype=np.uint8)
+    starts, lines = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    progress = np.zeros(5, dtype=np.int64)
+    became = kernel.parse_lines(data, values, words, starts, lines, progress)
+    rows, seen = int(progress[kernel.ROWS]), int(progress[kernel.LINES])
+    values = values[:rows]
+    if progress[kernel.HARD_NUMBERS] and became == kernel.READ:
+        became, rows = _parse_hard_rows(text, values, starts)
+        seen = seen if became == kernel.READ else int(lines[rows])
+    problem = {
+        kernel.READ: "",
+        kernel.MALFORMED: f"one of its last {columns} fields is not a number",
+        kernel.NOT_FINITE: "it holds a number that is not finite",
+        kernel.SHORT: f"it has fewer than a word and {columns} numbers",
+    }[became]
+    if problem:
+        return _Piece(values, [], lines[:0], seen, problem=problem)
+    joined = words[: progress[kernel.WORD_BYTES]].tobytes()
+    undecodable = 0
+    try:
+        named = joined.decode()
+    except UnicodeDecodeError:
+        named = joined.decode("utf-8", "replace")
+        undecodable = sum("\ufffd" in word for word in named.split("\n"))
+    return _Piece(values, named.split("\n")[:-1], lines[:rows], seen, int(progress[kernel.BLANK]), undecodable)
+
+
+def _parse_hard_rows(text: bytes, values: Array, starts: Array) -> tuple[int, int]:
+    """Read the rows in which double arithmetic could not round a number; give what became of them, and the row."""
+    from firthian.kernels import floats as kernel
+
+    with np.errstate(over="ignore"):
+        for row in np.flatnonzero(np.isnan(values).any(axis=1)):
+            begin = int(starts[row])
+            end = text.find(b"\n", begin)
+            line = text[begin : end if end >= 0 else len(text)].replace(b"\t", b" ").rstrip(b" \r")
+            fields = [field for field in line.split(b" ") if field][-values.shape[1] :]
+            values[row] = np.array([float(field) for field in fields]).astype(np.float32)
+            if not np.isfinite(values[row]).all():
+                return kernel.NOT_FINITE, int(row)
+    return kernel.READ, len(values)
+
+
+def write_text(vectors: Vectors, path: Path, force: bool, *, header: bool, end: str = "\n") -> None:
+    """Write a word and its numbers a line; nine digits give back the same single-precision numbers."""
+    line = "%s" + " %.9g" * vectors.vector_size + end
+    step = 4096
+    with new_file(path, force) as file:
+        if header:
+            file.write(f"{len(vectors)} {vectors.vector_size}\n".encode())
+        for first in range(0, len(vectors), step):
+            rows = vectors.matrix[first : first + step].tolist()
+            words = vectors.vocabulary.words[first : first + step]
+            text = "".join([line % (word, *row) for word, row in zip(words, rows, strict=True)])
+            file.write(text.encode())

@@ -1,0 +1,165 @@
+"""Text under a PSDVec model: how likely a document is, and which of its words were not to be expected.
+
+A word depends on the c words before it: log P(w | context) = log P(w) + v_w · (sum of the context's v) + residuals (eq. 8).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from firthian.cooccurrence.counts import Counts
+from firthian.corpus.readers import Corpus
+from firthian.corpus.tokenizer import Tokenizer
+from firthian.errors import FirthianError
+from firthian.models.psd import Scale
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class DocumentScore:
+    """The log-likelihood of a document, word by word."""
+
+    words: list[str]
+    #: log P(w | context) of each known word.
+    terms: Array
+    #: log P(w) of each known word: what it would be without its context.
+    unigram: Array
+    #: Tokens that the vocabulary does not hold; they are no part of the score.
+    unknown: int
+
+    @property
+    def total(self) -> float:
+        """The document's log-likelihood."""
+        return float(self.terms.sum())
+
+    def surprises(self, topn: int = 5) -> list[tuple[str, float]]:
+        """Give the words whose context spoke most against them: (word, log P(w | context) - log P(w))."""
+        gain = self.terms - self.unigram
+        order = np.argsort(gain, kind="stable")[:topn]
+        return [(self.words[n], float(gain[n])) for n in order]
+
+
+class TextModel:
+    """Scores text by vectors of the recipes ``psd`` and ``psd-blockwise``.
+
+    ``residuals`` is ``none`` or ``seen``: with the latter, what the vectors leave unexplained of a pair that was seen
+    in training is added, for which the training counts are needed. ``normalise`` makes the probabilities of all words
+    sum to one; eq. 8 by itself does so only approximately.
+    """
+
+    def __init__(
+        self, vectors: Vectors, counts: Counts | None = None, residuals: str = "none", normalise: bool = False
+    ) -> None:
+        stats = vectors.record.get("stats", {})
+        if "cut_root" not in stats or "eigenvalues" not in vectors.extras:
+            raise FirthianError(
+                f"vectors of the recipe {vectors.record.get('recipe')} give text no likelihood",
+                hint="train with -m psd",
+            )
+        if residuals not in ("none", "seen"):
+            raise FirthianError(f"residuals must be none or seen, got {residuals!r}", hint="none is usual")
+        if residuals == "seen" and counts is None:
+            raise FirthianError("residuals of seen pairs need the counts", hint="give the counts the vectors come from")
+        self.vectors = vectors
+        self.counts = counts if residuals == "seen" else None
+        self.normalise = normalise
+        self.window = int(vectors.record["counts"]["options"]["window"])
+        power = vectors.record["options"].get("eigenvalue_power", 0.5) - 0.5
+        #: Vectors whose products approximate PMI, whatever power the user asked for.
+        self.factor = np.asarray(vectors.matrix, dtype=np.float64) / vectors.extras["eigenvalues"] ** power
+        counted = np.maximum(vectors.vocabulary.counts.astype(np.float64), 0.5)
+        self.log_unigram = np.log(counted / counted.sum())
+        self.scale = Scale(stats["kappa"], stats["cut_root"], stats["weight_power"])
+        if (
+            self.counts is not None
+            and self.counts.vocabulary.words != vectors.vocabulary.words[: len(self.counts.vocabulary)]
+        ):
+            raise FirthianError(
+                "the counts have another vocabulary than the vectors", hint="give those they were trained on"
+            )
+
+    def log_prob(self, tokens: Sequence[str]) -> DocumentScore:
+        """Score a document, given as its tokens."""
+        index = self.vectors.vocabulary.index
+        ids = np.array([index[token] for token in tokens if token in index], dtype=np.int64)
+        terms = np.empty(ids.size)
+        for place, word in enumerate(ids):
+            context = ids[max(0, place - self.window) : place]
+            terms[place] = self._normalised(self._raw(context))[word] if self.normalise else self._term(word, context)
+        words = [self.vectors.vocabulary.words[n] for n in ids]
+        return DocumentScore(words, terms, self.log_unigram[ids], len(tokens) - ids.size)
+
+    def next_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
+        """Give the likeliest next words with their probabilities, which sum to one over the vocabulary."""
+        index = self.vectors.vocabulary.index
+        ids = np.array([index[token] for token in context if token in index], dtype=np.int64)[-self.window :]
+        scores = self._normalised(self._raw(ids))
+        best = np.argsort(-scores, kind="stable")[:topn]
+        return [(self.vectors.vocabulary.words[n], float(np.exp(scores[n]))) for n in best]
+
+    def _term(self, word: int, context: Array) -> float:
+        """Eq. 8 for one word."""
+        term = float(self.log_unigram[word]) + float(self.factor[word] @ self.factor[context].sum(axis=0))
+        return term + sum(self.residual(int(other), int(word)) for other in context)
+
+    def _raw(self, context: Array) -> Array:
+        """Eq. 8 for every word."""
+        scores: Array = self.log_unigram + self.factor @ self.factor[context].sum(axis=0)
+        if self.counts is not None:
+            for other in context:
+                rows, values = self._residuals_after(int(other))
+                scores[rows] += values
+        return scores
+
+    @staticmethod
+    def _normalised(scores: Array) -> Array:
+        top = scores.max()
+        result: Array = scores - (top + np.log(np.exp(scores - top).sum()))
+        return result
+
+    def residual(self, earlier: int, later: int) -> float:
+        """A = G - U·Uᵀ of a pair that was seen; 0 for one that was not, of which nothing is known."""
+        if self.counts is None:
+            return 0.0
+        rows, values = self._residuals_after(earlier)
+        place = int(np.searchsorted(rows, later))
+        return float(values[place]) if place < rows.size and rows[place] == later else 0.0
+
+    @functools.cached_property
+    def _before(self) -> tuple[Any, Array, Array]:
+        """Counts by the earlier word, in compressed columns, with the totals of the later and the earlier words.
+
+        X[i, j] counts j before i, except with context ``right``, where it counts j after i.
+        """
+        assert self.counts is not None
+        matrix, later, earlier = self.counts.to_scipy(), self.counts.row_sums, self.counts.column_sums
+        if self.counts.options.context == "right":
+            matrix, later, earlier = matrix.T, earlier, later
+        return matrix.tocsc(), later, earlier
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019 - the cache lives as long as the model, which is what is wanted
+    def _residuals_after(self, earlier: int) -> tuple[Array, Array]:
+        """Give the words seen after a word, and the residuals of these pairs."""
+        assert self.counts is not None
+        matrix, later_totals, earlier_totals = self._before
+        low, high = matrix.indptr[earlier], matrix.indptr[earlier + 1]
+        rows, found = matrix.indices[low:high], matrix.data[low:high].astype(np.float64)
+        expected = later_totals[rows] * (earlier_totals[earlier] / self.counts.total)
+        return rows, self.scale.targets(found, expected) - self.factor[rows] @ self.factor[earlier]
+
+
+def read_documents(corpus: Corpus, tokenizer: Tokenizer) -> Iterator[list[str]]:
+    """Give the tokens of each document of a corpus, cut as the vectors' own corpus was."""
+    waiting = b""
+    for piece in corpus.pieces():
+        *whole, waiting = (waiting + piece.text).split(b"\n")
+        for line in whole:
+            if line.strip():
+                yield tokenizer.tokens(line.decode("utf-8", "replace"))

@@ -1,0 +1,122 @@
+"""Vectors on disk: a folder with ``vectors.json``, ``vectors.safetensors`` and ``words.txt``.
+
+The manifest carries checksums of everything. Opening checks the manifest, the words and all sizes, and maps the
+arrays; their bytes are read and checked only on request, so that a large folder opens at once.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.errors import FirthianError
+from firthian.storage import new_folder, read_manifest, sha256, write_file, write_manifest
+from firthian.vectors.safetensors import read_tensors, write_tensors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+KIND, VERSION, MANIFEST, TENSORS, WORDS = "vectors", 1, "vectors.json", "vectors.safetensors", "words.txt"
+
+_EXTRA = "extras."
+
+
+def save_vectors(
+    target: str | os.PathLike[str],
+    matrix: Any,
+    vocabulary: Vocabulary,
+    contexts: Any = None,
+    extras: dict[str, Array] | None = None,
+    record: dict[str, Any] | None = None,
+    force: bool = False,
+) -> None:
+    """Write vectors as a folder that appears whole or not at all."""
+    data = _words_as_bytes(vocabulary)
+    tensors: dict[str, Array] = {"word_counts": vocabulary.counts}
+    shapes = {"matrix": _put(tensors, "matrix", matrix)}
+    if contexts is not None:
+        shapes["contexts"] = _put(tensors, "contexts", contexts)
+    for name, array in (extras or {}).items():
+        tensors[_EXTRA + name] = np.asarray(array)
+    with new_folder(target, force) as folder:
+        body = {
+            "shapes": shapes,
+            "words": {"number": len(vocabulary), "sha256": sha256(data)},
+            "tensors": write_tensors(folder / TENSORS, tensors),
+            "record": record or {},
+        }
+        write_file(folder / WORDS, data)
+        write_manifest(folder / MANIFEST, KIND, VERSION, body)
+
+
+def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[str, Any]:
+    """Open a folder; give the arguments of ``Vectors``."""
+    folder = Path(source)
+    manifest = read_manifest(folder / MANIFEST, KIND, VERSION)
+    damaged = FirthianError(f"{folder / MANIFEST} is damaged", hint="make it again from its source")
+    try:
+        tensors = read_tensors(folder / TENSORS, manifest["tensors"], verify)
+        vocabulary = Vocabulary.load(folder, manifest["words"], tensors.pop("word_counts"))
+        whole = {name: _take(tensors, name, shape, damaged) for name, shape in manifest["shapes"].items()}
+        record = dict(manifest["record"])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise damaged from error
+    if "matrix" not in whole or not all(name.startswith(_EXTRA) for name in tensors):
+        raise damaged
+    extras = {name.removeprefix(_EXTRA): array for name, array in tensors.items()}
+    return {
+        "matrix": whole["matrix"],
+        "vocabulary": vocabulary,
+        "contexts": whole.get("contexts"),
+        "extras": extras,
+        "record": record,
+    }
+
+
+def _words_as_bytes(vocabulary: Vocabulary) -> bytes:
+    """Give the words one a line; each must be a line of its own, and occur once."""
+    if len(vocabulary.index) and any("\n" in word for word in vocabulary.words):
+        word = next(word for word in vocabulary.words if "\n" in word)
+        raise FirthianError(f"the word {word!r} has a line break in it", hint="rename it before saving")
+    try:
+        return "".join(f"{word}\n" for word in vocabulary.words).encode()
+    except UnicodeEncodeError as error:
+        raise FirthianError(
+            f"the word with {error.object[error.start]!r} is not valid text", hint="rename it before saving"
+        ) from None
+
+
+def _put(tensors: dict[str, Array], name: str, matrix: Any) -> dict[str, Any]:
+    """Add a matrix to the arrays to be written, a sparse one as its three parts; say what it was."""
+    layout = {"shape": [int(size) for size in matrix.shape]}
+    if isinstance(matrix, np.ndarray):
+        tensors[name] = matrix
+        return {**layout, "layout": "dense"}
+    tensors |= {f"{name}.indptr": matrix.indptr, f"{name}.indices": matrix.indices, f"{name}.values": matrix.data}
+    return {**layout, "layout": "rows"}
+
+
+def _take(tensors: dict[str, Array], name: str, entry: dict[str, Any], damaged: FirthianError) -> Any:
+    """Put a matrix together again; the parts of a sparse one must fit each other, or reading it would go astray."""
+    rows, columns = entry["shape"]
+    if entry["layout"] == "dense":
+        matrix = tensors.pop(name)
+        if matrix.shape != (rows, columns):
+            raise damaged
+        return matrix
+    import scipy.sparse
+
+    indptr, indices, values = (tensors.pop(f"{name}.{part}") for part in ("indptr", "indices", "values"))
+    fits = (
+        indptr.shape == (rows + 1,)
+        and indices.shape == values.shape == (int(indptr[-1]),)
+        and indptr[0] == 0
+        and bool(np.all(indptr[1:] >= indptr[:-1]))
+        and (indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < columns))
+    )
+    if not fits:
+        raise damaged
+    return scipy.sparse.csr_array((values, indices, indptr), shape=(rows, columns))

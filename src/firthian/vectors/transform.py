@@ -1,0 +1,199 @@
+"""Vectors made from vectors: scaled, centred, combined, rotated onto others.
+
+Each result remembers what was done in ``record["transforms"]``. What belonged to the old geometry (context vectors,
+covariances, biases) is left behind; ``subset`` alone keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.errors import FirthianError, suggest
+from firthian.run import one_blas_thread
+from firthian.vectors.search import BLOCK_ROWS
+
+if TYPE_CHECKING:
+    from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Extras with one number a dimension, not one row a word.
+PER_DIMENSION = ("eigenvalues", "singular_values")
+
+COMBINATIONS = ("u", "u+c", "mean")
+
+
+class Alignment(NamedTuple):
+    """Vectors turned onto others, and how far each shared word is from its counterpart, farthest first."""
+
+    vectors: Vectors
+    #: (word, 1 - cosine) of the words that moved most.
+    moved: list[tuple[str, float]]
+    #: How many words both have.
+    shared: int
+
+
+def derived(vectors: Vectors, matrix: Any, name: str, **settings: Any) -> Vectors:
+    """Make vectors of the same words, with one more line in their record; extras of the dimensions stay."""
+    steps = [*vectors.record.get("transforms", []), {"name": name, **settings}]
+    extras = {key: array for key, array in vectors.extras.items() if key in PER_DIMENSION}
+    record = {**vectors.record, "transforms": steps}
+    return type(vectors)(matrix, vectors.vocabulary, extras=extras, record=record)
+
+
+def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
+    """Keep the first ``words`` words, or the named ones in their order; everything about them is kept."""
+    if isinstance(words, int):
+        if words < 0:
+            raise FirthianError(f"cannot keep {words} words", hint="give 0 or more")
+        ids = np.arange(min(words, len(vectors)))
+    else:
+        named = [words] if isinstance(words, str) else list(words)
+        ids = np.array([vectors.vocabulary[word] for word in named], dtype=np.int64)
+        if len(set(named)) != len(named):
+            raise FirthianError("a word is named twice", hint="name each word once")
+    vocabulary = Vocabulary([vectors.vocabulary.words[i] for i in ids], vectors.vocabulary.counts[ids])
+    extras = {
+        name: array if name in PER_DIMENSION or array.shape[:1] != (len(vectors),) else array[ids]
+        for name, array in vectors.extras.items()
+    }
+    contexts = vectors.contexts
+    if contexts is not None and contexts.shape[0] == len(vectors):
+        contexts = contexts[ids]
+    steps = [*vectors.record.get("transforms", []), {"name": "subset", "words": len(ids)}]
+    record = {**vectors.record, "transforms": steps}
+    return type(vectors)(vectors.matrix[ids], vocabulary, contexts=contexts, extras=extras, record=record)
+
+
+def normalised(vectors: Vectors) -> Vectors:
+    """Scale every vector to length 1; vectors of zeros stay."""
+    inverse = vectors.searcher.inverse
+    if isinstance(vectors.matrix, np.ndarray):
+        return derived(vectors, vectors.matrix * inverse[:, None], "normalised")
+    matrix = vectors.matrix.copy()
+    matrix.data = matrix.data * np.repeat(inverse, np.diff(matrix.indptr))
+    return derived(vectors, matrix, "normalised")
+
+
+def combined(vectors: Vectors, how: str) -> Vectors:
+    """Combine word and context vectors: ``u`` the words alone, ``u+c`` their sum, ``mean`` half of it."""
+    if how not in COMBINATIONS:
+        raise FirthianError(f"there is no combination {how!r}", hint=suggest(how, COMBINATIONS))
+    if how == "u":
+        return derived(vectors, vectors.matrix, "combined", how=how)
+    if vectors.contexts is None:
+        raise FirthianError("these vectors have no context vectors", hint="only 'u' can be had")
+    if vectors.contexts.shape != vectors.matrix.shape:
+        raise FirthianError(
+            f"word vectors of shape {vectors.matrix.shape} and context vectors of shape {vectors.contexts.shape}",
+            hint="only 'u' can be had",
+        )
+    total = vectors.matrix + vectors.contexts
+    return derived(vectors, total if how == "u+c" else total * np.float32(0.5), "combined", how=how)
+
+
+def with_eigenvalue_power(vectors: Vectors, power: float) -> Vectors:
+    """Weigh the dimensions anew, Q·Λ^power, for vectors made as Q·Λ^p by an eigen- or singular value decomposition."""
+    name = next((name for name in PER_DIMENSION if name in vectors.extras), None)
+    if name is None:
+        raise FirthianError("these vectors carry no eigenvalues", hint="train with a recipe that decomposes a matrix")
+    old = _current_power(vectors)
+    values = np.abs(np.asarray(vectors.extras[name], dtype=np.float64))
+    if values.shape != (vectors.vector_size,):
+        raise FirthianError(f"{values.size} eigenvalues for {vectors.vector_size} dimensions", hint="train again")
+    # A dimension of eigenvalue 0 was 0 under every positive power, and stays so.
+    scale = np.where(values > 0, np.where(values > 0, values, 1.0) ** (power - old), 0.0 if power > 0 else 1.0)
+    matrix = _dense(vectors, "eigenvalue power") * scale.astype(np.float32)
+    return derived(vectors, matrix, "eigenvalue_power", power=float(power))
+
+
+def _current_power(vectors: Vectors) -> float:
+    for step in reversed(vectors.record.get("transforms", [])):
+        if step.get("name") == "eigenvalue_power":
+            return float(step["power"])
+    power = vectors.record.get("options", {}).get("eigenvalue_power")
+    if power is None:
+        raise FirthianError("the record does not say which eigenvalue power was used", hint="train again")
+    return float(power)
+
+
+def centred(vectors: Vectors) -> Vectors:
+    """Subtract the mean vector."""
+    matrix = _dense(vectors, "centring")
+    return derived(vectors, matrix - _mean(matrix), "centred")
+
+
+def without_top_components(vectors: Vectors, number: int) -> Vectors:
+    """Centre, and remove the ``number`` strongest principal components (Mu and Viswanath 2018, algorithm 1)."""
+    matrix = _dense(vectors, "removing components")
+    if not 0 <= number <= vectors.vector_size:
+        raise FirthianError(
+            f"cannot remove {number} of {vectors.vector_size} components", hint="dim/100 of them is usual"
+        )
+    centre = matrix - _mean(matrix)
+    with one_blas_thread():
+        covariance = np.zeros((vectors.vector_size, vectors.vector_size))
+        for first in range(0, len(centre), BLOCK_ROWS):
+            block = centre[first : first + BLOCK_ROWS].astype(np.float64)
+            covariance += block.T @ block
+        strongest = np.linalg.eigh(covariance)[1][:, vectors.vector_size - number :].astype(np.float32)
+        for first in range(0, len(centre), BLOCK_ROWS):
+            block = centre[first : first + BLOCK_ROWS]
+            block -= (block @ strongest) @ strongest.T
+    return derived(vectors, centre, "without_top_components", number=number)
+
+
+def align_to(vectors: Vectors, other: Vectors, topn: int) -> Alignment:
+    """Rotate onto ``other`` by orthogonal Procrustes on the unit vectors of shared words (Hamilton et al. 2016, eq. 4)."""
+    if vectors.vector_size != other.vector_size:
+        raise FirthianError(
+            f"vectors of {vectors.vector_size} and of {other.vector_size} dimensions cannot be aligned",
+            hint="train both with the same --dim",
+        )
+    shared = [word for word in vectors.vocabulary.words if word in other.vocabulary]
+    if not shared:
+        raise FirthianError(
+            "the two sets of vectors have no word in common", hint="compare vocabularies of one language"
+        )
+    mine = vectors.searcher.unit_rows([vectors.vocabulary[word] for word in shared])
+    theirs = other.searcher.unit_rows([other.vocabulary[word] for word in shared])
+    matrix = _dense(vectors, "aligning")
+    with one_blas_thread():
+        cross = np.zeros((vectors.vector_size, vectors.vector_size))
+        for first in range(0, len(shared), BLOCK_ROWS):
+            last = first + BLOCK_ROWS
+            cross += mine[first:last].T.astype(np.float64) @ theirs[first:last].astype(np.float64)
+        # R = U·Vᵀ maximises tr(RᵀAᵀB), where AᵀB = U·Σ·Vᵀ.
+        left, _, right = np.linalg.svd(cross)
+        rotation = (left @ right).astype(np.float32)
+        turned = np.empty_like(matrix)
+        distance = np.empty(len(shared), dtype=np.float32)
+        for first in range(0, len(matrix), BLOCK_ROWS):
+            last = first + BLOCK_ROWS
+            turned[first:last] = matrix[first:last] @ rotation
+        for first in range(0, len(shared), BLOCK_ROWS):
+            last = first + BLOCK_ROWS
+            distance[first:last] = 1 - np.einsum("ij,ij->i", mine[first:last] @ rotation, theirs[first:last])
+    order = np.argsort(-distance, kind="stable")[:topn]
+    moved = [(shared[i], float(distance[i])) for i in order]
+    return Alignment(derived(vectors, turned, "aligned", shared=len(shared)), moved, len(shared))
+
+
+def _dense(vectors: Vectors, what: str) -> Array:
+    if not isinstance(vectors.matrix, np.ndarray):
+        raise FirthianError(
+            f"{what} would make sparse vectors dense", hint="reduce their dimensions first, e.g. by svd"
+        )
+    return vectors.matrix
+
+
+def _mean(matrix: Array) -> Array:
+    """Give the mean row, summed in double precision in fixed blocks."""
+    total = np.zeros(matrix.shape[1])
+    for first in range(0, len(matrix), BLOCK_ROWS):
+        total += matrix[first : first + BLOCK_ROWS].sum(axis=0, dtype=np.float64)
+    return (total / max(1, len(matrix))).astype(np.float32)

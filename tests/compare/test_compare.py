@@ -1,0 +1,119 @@
+"""Several recipes in one report: what is counted once, what is written, what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import firthian as ft
+from firthian.compare import Candidate, compare_recipes
+from firthian.compare.charts import Bar, bars, scatter
+from firthian.errors import FirthianError
+
+WORDS = ("tea", "coffee", "milk", "cup", "goal", "ball", "kick", "team")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    generator = np.random.default_rng(0)
+    lines = []
+    for _ in range(400):
+        half = generator.integers(2) * 4
+        lines.append(" ".join(WORDS[half + n] for n in generator.integers(0, 4, 8)))
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sets") / "pairs.txt"
+    lines = [
+        f"{a} {b} {9 if (i < 4) == (j < 4) else 1}" for i, a in enumerate(WORDS) for j, b in enumerate(WORDS) if i < j
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_the_report_holds_vectors_page_and_json(corpus, pairs, tmp_path, firth):
+    target = tmp_path / "report"
+    outcome = firth(
+        "compare", corpus, "-m", "psd", "-m", "svd", "-m", "ppmi", "--dim", "2", "--sets", pairs, "-o", target
+    )
+    assert outcome.code == 0, outcome.err
+    assert sorted(item.name for item in target.iterdir()) == ["report.html", "report.json", "vectors"]
+    assert sorted(item.name for item in (target / "vectors").iterdir()) == ["ppmi", "psd", "svd"]
+    assert len(ft.load(target / "vectors" / "psd")) == 8
+    report = json.loads((target / "report.json").read_text())
+    assert [entry["name"] for entry in report["entries"]] == ["psd", "svd", "ppmi"]
+    scores = {
+        result["vectors"]: result["similarity"]["pairs"]["spearman"] for result in report["evaluation"]["results"]
+    }
+    assert min(scores.values()) > 0.8
+    page = (target / "report.html").read_text()
+    assert "<svg" in page
+    assert not re.search(r"https?://|<script", page)
+    HTMLParser().feed(page)
+    firth("compare", corpus, "-m", "psd", "--sets", pairs, "-o", target).complains("exists already")
+
+
+def test_equal_settings_are_counted_once(corpus, pairs, monkeypatch):
+    from firthian.compare import comparison
+
+    calls = []
+    real = comparison.count
+
+    def count(source, **settings):
+        calls.append(settings["window"])
+        return real(source, **settings)
+
+    monkeypatch.setattr(comparison, "count", count)
+    result = compare_recipes(ft.count([corpus]), ["psd:dim=2", "psd:dim=3,cut=0.5", "svd:dim=2"], sets=[str(pairs)])
+    assert calls == []
+    assert [entry.vector_size for entry in result.entries] == [2, 3, 2]
+    assert {entry.counting for entry in result.entries} == {"as given"}
+    from firthian.corpus.readers import Files
+
+    result = compare_recipes(
+        Files([str(corpus)]), ["psd:dim=2", "svd:dim=2", "glove:dim=2,epochs=1"], sets=[str(pairs)]
+    )
+    assert sorted(calls) == [5, 10]
+
+
+@pytest.mark.parametrize(
+    ("recipes", "message"),
+    [
+        (["pds"], "did you mean psd"),
+        (["psd", "psd"], "named twice"),
+        (["psd:cutt=1"], "no option 'cutt'"),
+        (["psd:cut"], "not option=value"),
+        (["sparse"], "learns from vectors"),
+        ([], "no recipe"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(corpus, recipes, message):
+    with pytest.raises(FirthianError, match=message):
+        compare_recipes([corpus], recipes)
+
+
+def test_text_recipes_need_the_text(corpus):
+    with pytest.raises(FirthianError, match="learns from text"):
+        compare_recipes(ft.count([corpus]), ["sgns-sgd"])
+
+
+def test_candidates_take_options_and_dimension():
+    assert Candidate.read("psd:dim=7,cut=0.1") == Candidate("psd:dim=7,cut=0.1", "psd", {"cut": "0.1"}, 7)
+    with pytest.raises(FirthianError, match="whole number"):
+        Candidate.read("psd:dim=x")
+
+
+def test_charts_escape_names_and_survive_odd_values():
+    evil = "<script>&"
+    drawn = bars([Bar(evil, evil, float("nan")), Bar("b", evil, 0.5, 0.4, 0.6)], [evil, "b"], evil)
+    drawn += scatter([(evil, 0.0, 0.5), ("b", 100.0, 0.5)], evil, evil, evil)
+    assert "<script" not in drawn
+    assert "&lt;script&gt;&amp;" in drawn

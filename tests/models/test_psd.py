@@ -1,0 +1,212 @@
+"""PSDVec against its dense twin, and what the paper and the mathematics promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import firthian as ft
+from firthian.errors import FirthianError
+from firthian.models.psd import WeightedPMI
+from firthian.models.psd_words import Relations, regress
+from firthian.run import Run
+from firthian.solvers.block_descent import BlockDescent
+from firthian.solvers.operators import SparseOperator
+from firthian.solvers.spectral import top_eigen, top_singular
+from firthian.vectors.added import add_words
+from firthian.vectors.likelihood import TextModel
+from tests.reference import psd as twin
+
+
+def corpus(documents=300, length=30, words=60, seed=0):
+    """Documents of one of four topics, so that PMI has structure."""
+    generator = np.random.default_rng(seed)
+    texts = []
+    for _ in range(documents):
+        topic = generator.integers(4)
+        weights = np.where(np.arange(words) % 4 == topic, 6.0, 1.0) / (1 + np.arange(words))
+        chosen = generator.choice(words, size=length, p=weights / weights.sum())
+        texts.append(" ".join(f"w{n}" for n in chosen))
+    return texts
+
+
+@pytest.fixture(scope="module", params=["both", "left", "right"])
+def counts(request):
+    return ft.count(corpus(), window=3, context=request.param, min_count=1)
+
+
+def dense_problem(counts, kappa=0.02, cut=0.05):
+    x = counts.to_scipy().toarray().astype(np.float64)
+    g, w = twin.targets_and_weights(x, kappa, cut)
+    seen = x > 0
+    if counts.options.context != "both":
+        weight = (w + w.T) / 2
+        product = (np.where(seen, w * g, 0) + np.where(seen, w * g, 0).T) / 2
+        g, w, seen = np.divide(product, weight, out=np.zeros_like(g), where=weight > 0), weight, weight > 0
+    return g, w, seen
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1.5])
+def test_block_descent_equals_its_dense_twin(counts, ridge):
+    g, w, seen = dense_problem(counts)
+    if counts.options.context == "both":
+        seen = seen | np.eye(len(g), dtype=bool) & seen
+    expected, losses = twin.block_descent(g, w, seen, 5, 6, ridge)
+    model = WeightedPMI(counts, Run(), cut=0.05)
+    solution = BlockDescent(iterations=6, ridge=ridge).solve(model, 5, Run())
+    fitted = solution.words.astype(np.float64) @ solution.words.T
+    assert np.abs(fitted - expected).max() < 1e-5 * max(1, np.abs(expected).max()) * 10
+    assert np.allclose(solution.objective, losses, rtol=1e-4)
+
+
+def test_the_loss_never_rises_and_auto_converges(counts):
+    model = WeightedPMI(counts, Run())
+    solution = BlockDescent(iterations=12).solve(model, 4, Run())
+    assert len(solution.objective) == 12
+    steps = np.diff(solution.objective)
+    assert (steps <= 1e-6 * np.abs(solution.objective[0])).all()
+    automatic = BlockDescent(iterations="auto").solve(model, 4, Run())
+    assert automatic.status == "converged"
+    assert automatic.objective[-1] <= automatic.objective[0]
+
+
+def test_a_rank_beyond_the_positive_eigenvalues_gives_what_there_is():
+    counts = ft.count(corpus(words=20), window=3, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=20)
+    positive = vectors.record["stats"]["positive_dimensions"]
+    assert 0 < positive < 20
+    assert vectors.vector_size == positive
+
+
+def test_a_larger_ridge_gives_shorter_vectors():
+    counts = ft.count(corpus(), window=3, min_count=1)
+    free, held = (ft.train(counts, "psd", vector_size=5, ridge=ridge) for ridge in (0, 3))
+    assert np.square(held.matrix).sum() < np.square(free.matrix).sum()
+
+
+def test_eigenvalue_power_scales_the_columns():
+    counts = ft.count(corpus(), window=3, min_count=1)
+    half, none = (ft.train(counts, "psd", vector_size=5, eigenvalue_power=power) for power in (0.5, 0.0))
+    scale = np.sqrt(half.extras["eigenvalues"])
+    assert np.allclose(half.matrix, none.matrix * scale, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("pairs", [3, 5, 40])
+@pytest.mark.parametrize("ridge", [0.0, 2.0])
+def test_regression_solves_its_normal_equations(pairs, ridge):
+    generator = np.random.default_rng(pairs)
+    core = generator.standard_normal((50, 5)).astype(np.float32)
+    indices = generator.choice(50, pairs, replace=False)
+    weights, targets = generator.uniform(0.1, 2, pairs), generator.standard_normal(pairs)
+    relations = Relations(
+        np.array([0, pairs, pairs]), indices.astype(np.int32), weights.astype(np.float32), targets.astype(np.float32)
+    )
+    found = regress(relations, core, np.full(2, ridge), Run())
+    assert not found[1].any()
+    chosen = core[indices].astype(np.float64)
+    gradient = chosen.T @ (weights * (chosen @ found[0] - targets)) + ridge * found[0]
+    assert np.abs(gradient).max() < 1e-4 * max(1, np.abs(chosen.T @ (weights * targets)).max())
+    if ridge or pairs >= 5:
+        assert np.allclose(found[0], twin.regression(chosen, weights, targets, ridge), atol=2e-4)
+
+
+def test_blockwise_with_every_word_in_the_core_is_psd():
+    counts = ft.count(corpus(), window=3, min_count=1)
+    whole = ft.train(counts, "psd", vector_size=5)
+    blockwise = ft.train(counts, "psd-blockwise", vector_size=5, core=len(counts.vocabulary))
+    assert np.array_equal(whole.matrix, blockwise.matrix)
+
+
+@pytest.mark.parametrize("context", ["both", "left"])
+def test_blockwise_words_are_regressions_on_the_core(context):
+    counts = ft.count(corpus(), window=3, min_count=1, context=context)
+    core = 30
+    vectors = ft.train(counts, "psd-blockwise", vector_size=5, core=core, band_ridges="2,4")
+    x = counts.to_scipy().toarray().astype(np.float64)
+    total, row, column = x.sum(), x.sum(axis=1), x.sum(axis=0)
+    stats = vectors.record["stats"]
+    weight = np.where(x > 0, np.minimum(np.sqrt(x) / stats["cut_root"], 1), 0)
+    g = np.log((1 - stats["kappa"]) * x * total / np.outer(row, column) + stats["kappa"])
+    for word, ridge in ((core, 2.0), (len(x) - 1, 4.0)):
+        one, other = weight[word, :core], weight[:core, word]
+        f = one + other
+        target = np.divide(one * g[word, :core] + other * g[:core, word], f, out=np.zeros(core), where=f > 0)
+        expected = twin.regression(vectors.matrix[:core].astype(np.float64), f, target, ridge)
+        assert np.allclose(vectors.matrix[word], expected, atol=1e-3)
+
+
+def test_adding_words_leaves_old_vectors_bit_for_bit(tmp_path):
+    texts = corpus()
+    counts = ft.count(texts, window=3, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=6)
+    new = ft.count([text.replace("w7 ", "novel ") for text in texts] + ["lonely island"], window=3, min_count=1)
+    added = add_words(vectors, new, ridge=0.5)
+    assert added.new == ["novel"]
+    assert sorted(added.unrelated) == ["island", "lonely"]
+    assert np.array_equal(added.vectors.matrix[: len(vectors)], vectors.matrix)
+    assert added.vectors.vocabulary.words[: len(vectors)] == vectors.vocabulary.words
+    nearest = [word for word, _ in added.vectors.most_similar("novel", topn=3)]
+    assert "w7" in nearest
+
+
+def test_adding_to_other_vectors_is_refused():
+    counts = ft.count(corpus(), min_count=1)
+    vectors = ft.train(counts, "ppmi")
+    with pytest.raises(FirthianError, match="psd"):
+        add_words(vectors, counts)
+    with pytest.raises(FirthianError, match="no word that the vectors lack"):
+        add_words(ft.train(counts, "psd", vector_size=3), counts)
+
+
+@pytest.mark.parametrize("context", ["both", "left", "right"])
+@pytest.mark.parametrize("residuals", ["none", "seen"])
+def test_the_likelihood_agrees_with_brute_force(context, residuals):
+    counts = ft.count(corpus(), window=3, min_count=1, context=context)
+    vectors = ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25)
+    model = TextModel(vectors, counts, residuals)
+    power_half = ft.train(counts, "psd", vector_size=5)
+    factor = power_half.matrix.astype(np.float64)
+    x = counts.to_scipy().toarray().astype(np.float64)
+    g, _ = twin.targets_and_weights(x, 0.02, 0.01)
+
+    def residual(earlier, later):
+        pair = (earlier, later) if context == "right" else (later, earlier)
+        return g[pair] - factor[earlier] @ factor[later] if residuals == "seen" and x[pair] > 0 else 0.0
+
+    tokens = ["w0", "w4", "unheard", "w8", "w1", "w0", "w5"]
+    score = model.log_prob(tokens)
+    ids = [vectors.vocabulary[token] for token in tokens if token in vectors.vocabulary]
+    unigram = vectors.vocabulary.counts / vectors.vocabulary.counts.sum()
+    expected = twin.document_log_prob(factor, np.log(unigram), ids, 3, residual)
+    assert score.unknown == 1
+    assert np.allclose(score.terms, expected, atol=1e-4)
+    assert score.total == pytest.approx(expected.sum(), abs=1e-3)
+    normalised = TextModel(vectors, counts, residuals, normalise=True)
+    everything = normalised.next_word(["w0", "w4"], topn=len(vectors))
+    assert sum(p for _, p in everything) == pytest.approx(1.0)
+    likely = dict(everything)
+    assert np.exp(normalised.log_prob(["w0", "w4", "w8"]).terms[2]) == pytest.approx(likely["w8"])
+
+
+def test_surprising_words_are_those_of_another_topic():
+    counts = ft.count(corpus(documents=2000), window=5, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=8)
+    score = TextModel(vectors).log_prob(["w0", "w4", "w8", "w12", "w16", "w5", "w20"])
+    assert score.surprises(1)[0][0] == "w5"
+
+
+def test_appendix_a_eigenvectors_see_the_sign_that_svd_loses():
+    """The paper's Appendix A: two matrices with the same singular vectors, of which only the first is all positive."""
+    attract = scipy.sparse.csr_array(np.array([[1.4, 0.8, 0], [0.8, 2.6, 0], [0, 0, 2]]))
+    repel = scipy.sparse.csr_array(np.array([[0.2, -1.6, 0], [-1.6, -2.2, 0], [0, 0, 2]]))
+    dots = {}
+    for name, matrix in (("attract", attract), ("repel", repel)):
+        operator = SparseOperator.of(matrix, symmetric=True)
+        left, values, _ = top_singular(operator, 2, Run())
+        by_svd = left * np.sqrt(values)
+        eigenvalues, vectors = top_eigen(operator, 2, Run())
+        by_eigen = vectors * np.sqrt(eigenvalues)
+        dots[name] = by_svd[0] @ by_svd[1], by_eigen[0] @ by_eigen[1]
+    assert dots["attract"] == pytest.approx((1.2, 1.2))
+    assert dots["repel"] == pytest.approx((1.2, -0.4))

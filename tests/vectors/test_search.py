@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from firthian import FirthianError, Vectors, Vocabulary
+from firthian.errors import UnknownWordError
+from firthian.parallel import Threads
+from firthian.vectors import search
+from tests.reference import neighbours as twin
+
+
+def make(words: int, dimensions: int, seed: int = 0, sparse: bool = False) -> Vectors:
+    matrix = np.random.default_rng(seed).normal(size=(words, dimensions)).astype(np.float32)
+    if sparse:
+        matrix = scipy.sparse.csr_array(np.where(np.abs(matrix) > 0.8, matrix, 0))
+    return Vectors(matrix, Vocabulary([f"w{i}" for i in range(words)], range(words, 0, -1)))
+
+
+def dense(vectors: Vectors) -> np.ndarray:
+    return vectors.matrix if isinstance(vectors.matrix, np.ndarray) else vectors.matrix.toarray()
+
+
+def check(vectors: Vectors, found: list[tuple[str, float]], expected: list[tuple[int, float]]) -> None:
+    assert [word for word, _ in found] == [vectors.vocabulary.words[i] for i, _ in expected]
+    np.testing.assert_allclose([score for _, score in found], [score for _, score in expected], atol=2e-6)
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def vectors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Vectors:
+    monkeypatch.setattr(search, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(search, "BLOCK_QUERIES", 7)
+    return make(500, 20, sparse=request.param == "sparse")
+
+
+@pytest.mark.parametrize("topn", [1, 10, 100, 499, 10_000])
+def test_neighbours_are_those_of_a_full_sort(vectors: Vectors, topn: int) -> None:
+    matrix = dense(vectors)
+    for word in ("w0", "w63", "w64", "w499"):
+        number = vectors.vocabulary[word]
+        check(vectors, vectors.most_similar(word, topn=topn), twin.nearest(matrix, matrix[number], [number], topn))
+
+
+def test_a_batch_agrees_with_single_questions(vectors: Vectors) -> None:
+    words = vectors.vocabulary.words[3:40]
+    for word, found in zip(words, vectors.most_similar_many(words, 5), strict=True):
+        single = vectors.most_similar(word, topn=5)
+        assert [other for other, _ in found] == [other for other, _ in single]
+        np.testing.assert_allclose([s for _, s in found], [s for _, s in single], atol=1e-6)
+
+
+def test_analogies(vectors: Vectors) -> None:
+    matrix = dense(vectors)
+    u = twin.units(matrix)
+    check(vectors, vectors.analogy("w1", "w2", "w3"), twin.nearest(matrix, u[2] - u[1] + u[3], [1, 2, 3], 10))
+    check(vectors, vectors.analogy("w1", "w2", "w3", method="3cosmul"), twin.three_cos_mul(matrix, 1, 2, 3, 10))
+    questions = [(f"w{i}", f"w{i + 1}", f"w{i + 2}") for i in range(30)]
+    answers = vectors.analogy_many(questions, method="3cosmul")
+    assert [answer[0][0] for answer in answers] == [vectors.analogy(*q, method="3cosmul")[0][0] for q in questions]
+
+
+def test_the_answer_does_not_depend_on_threads(vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = vectors.vocabulary.words[:50]
+    many = vectors.most_similar_many(words)
+    monkeypatch.setattr(search, "Threads", lambda _=None: Threads(1))
+    assert vectors.most_similar_many(words) == many
+
+
+def test_ties_go_to_the_earlier_word_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "BLOCK_ROWS", 8)
+    vectors = Vectors(np.tile(np.eye(2, dtype=np.float32), (20, 1)), Vocabulary([f"w{i}" for i in range(40)]))
+    assert [word for word, _ in vectors.most_similar("w38", topn=5)] == ["w0", "w2", "w4", "w6", "w8"]
+    zeros = Vectors(scipy.sparse.csr_array((40, 3)), vectors.vocabulary)
+    assert zeros.most_similar("w3") == []
+
+
+def test_mixed_questions_and_restriction(vectors: Vectors) -> None:
+    given = vectors["w4"]
+    assert vectors.nearest_to(given, topn=1)[0][0] == "w4"
+    assert [row[0][0] for row in vectors.nearest_to(vectors[["w4", "w9"]], topn=1)] == ["w4", "w9"]
+    assert vectors.most_similar(given, topn=1)[0][0] == "w4"
+    both = vectors.most_similar(["w1", "w2"], negative="w3", topn=3)
+    given_as_vector = vectors.most_similar(["w1", vectors["w2"]], ["w3"], topn=4)
+    assert [word for word, _ in both] == [word for word, _ in given_as_vector if word != "w2"][:3]
+    assert all(int(word[1:]) < 70 for word, _ in vectors.most_similar("w400", topn=50, restrict_vocab=70))
+
+
+def test_unknown_words_are_errors_or_counted(vectors: Vectors) -> None:
+    with pytest.raises(UnknownWordError, match="did you mean"):
+        vectors.most_similar("w4x")
+    assert "w4x" not in vectors
+    assert vectors.most_similar_many(["w1", "none"], missing="skip")[1] == []
+    assert vectors.most_similar(["w1", "none"], missing="skip") == vectors.most_similar("w1")
+    assert vectors.similarity("w1", "none", missing="zero") == 0
+    assert vectors.missed == {"none": 3}
+    with pytest.raises(FirthianError, match="missing must be"):
+        vectors.most_similar("w1", missing="ignore")
+
+
+def test_bad_vectors_are_refused(vectors: Vectors) -> None:
+    with pytest.raises(FirthianError, match="20 numbers"):
+        vectors.nearest_to(np.ones(3))
+    with pytest.raises(FirthianError, match="not finite"):
+        vectors.nearest_to(np.full(20, np.nan))
+    broken = Vectors(np.array([[1.0, 2], [np.nan, 0]]), Vocabulary(["a", "b"]))
+    with pytest.raises(FirthianError, match="'b' is not finite"):
+        broken.most_similar("a")
+
+
+def test_similarity_and_the_odd_one_out() -> None:
+    vectors = Vectors(np.array([[1, 0], [2, 0.1], [1, 0.2], [-1, 3]]), Vocabulary(["a", "b", "c", "odd"]))
+    assert vectors.similarity("a", "a") == pytest.approx(1)
+    assert vectors.similarity("a", "odd") == pytest.approx(-1 / np.sqrt(10))
+    assert vectors.doesnt_match(["a", "b", "c", "odd"]) == "odd"
+    assert vectors.doesnt_match(["a", "b", "odd", "unknown"], missing="skip") == "odd"
+
+
+def test_agrees_with_gensim() -> None:
+    pytest.importorskip("gensim")
+    from firthian.vectors.formats.gensim import to_gensim
+
+    vectors = make(300, 12, seed=3)
+    keyed = to_gensim(vectors)
+
+    def same(ours: list[tuple[str, float]], theirs: list[tuple[str, float]]) -> None:
+        assert [word for word, _ in ours] == [word for word, _ in theirs]
+        np.testing.assert_allclose([s for _, s in ours], [s for _, s in theirs], atol=1e-5)
+
+    same(vectors.most_similar("w7"), keyed.most_similar("w7"))
+    same(vectors.most_similar(["w1", "w2"], ["w3", "w4"]), keyed.most_similar(["w1", "w2"], ["w3", "w4"]))
+    with pytest.deprecated_call():
+        theirs = keyed.most_similar_cosmul(["w2", "w3"], ["w1"])
+    # Scores differ: gensim takes 1e-6 for the ε that Levy and Goldberg set to 0.001.
+    ours = vectors.analogy("w1", "w2", "w3", method="3cosmul")
+    assert [word for word, _ in ours] == [word for word, _ in theirs]
+    assert vectors.doesnt_match(["w1", "w2", "w3", "w9"]) == keyed.doesnt_match(["w1", "w2", "w3", "w9"])
+    assert vectors.similarity("w1", "w2") == pytest.approx(keyed.similarity("w1", "w2"), abs=1e-6)
+
+
+def test_document_vectors() -> None:
+    matrix = np.array([[1, 0], [0, 1], [4, 4]])
+    vectors = Vectors(matrix, Vocabulary(["the", "cat", "sat"], [90, 5, 5]))
+    np.testing.assert_allclose(vectors.document_vector("The cat, the DOG"), [2 / 3, 1 / 3], rtol=1e-6)
+    assert vectors.missed == {"dog": 1}
+    np.testing.assert_allclose(vectors.document_vector(["cat", "dog"], missing="zero"), [0, 0.5])
+    weights = 0.1 / (0.1 + np.array([0.9, 0.05]))
+    expected = weights @ matrix[:2] / weights.sum()
+    np.testing.assert_allclose(vectors.document_vector("the cat", weighting="sif", smoothing=0.1), expected, rtol=1e-6)
+    assert not vectors.document_vector("nothing known").any()
+    vectors.record = {"counts": {"settings": {"tokenizer": "os:system"}}}
+    with pytest.raises(FirthianError, match="os:system"):
+        vectors.document_vector("true")

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from firthian import FirthianError, Vectors, Vocabulary
+
+R = np.random.default_rng(5)
+
+
+@pytest.fixture
+def vectors() -> Vectors:
+    words = Vocabulary([f"w{i}" for i in range(60)], range(60, 0, -1))
+    extras = {"eigenvalues": np.arange(6.0, 0, -1), "bias": np.arange(60.0), "covariances": R.normal(size=(60, 6, 6))}
+    matrix = R.normal(size=(60, 6)).astype(np.float32)
+    record = {"recipe": "svd", "options": {"eigenvalue_power": 0.5}}
+    return Vectors(matrix, words, contexts=R.normal(size=(60, 6)), extras=extras, record=record)
+
+
+def test_subset_keeps_everything_of_its_words(vectors: Vectors) -> None:
+    some = vectors.subset(["w9", "w3"])
+    assert some.vocabulary.words == ["w9", "w3"]
+    assert list(some.vocabulary.counts) == [51, 57]
+    np.testing.assert_array_equal(some.matrix, vectors.matrix[[9, 3]])
+    np.testing.assert_array_equal(some.contexts, vectors.contexts[[9, 3]])
+    np.testing.assert_array_equal(some.extras["bias"], [9, 3])
+    np.testing.assert_array_equal(some.extras["covariances"], vectors.extras["covariances"][[9, 3]])
+    np.testing.assert_array_equal(some.extras["eigenvalues"], vectors.extras["eigenvalues"])
+    assert vectors.subset(7).vocabulary.words == vectors.vocabulary.words[:7]
+    assert len(vectors.subset(6).extras["eigenvalues"]) == 6
+    assert len(vectors.subset(1000)) == 60
+    with pytest.raises(FirthianError, match="named twice"):
+        vectors.subset(["w1", "w1"])
+
+
+def test_normalised_rows_have_length_one(vectors: Vectors) -> None:
+    np.testing.assert_allclose(np.linalg.norm(vectors.normalised().matrix, axis=1), 1, rtol=1e-6)
+    sparse = Vectors(scipy.sparse.csr_array(np.array([[3.0, 4], [0, 0]])), Vocabulary(["a", "b"])).normalised()
+    np.testing.assert_allclose(sparse.matrix.toarray(), [[0.6, 0.8], [0, 0]], rtol=1e-6)
+
+
+def test_combinations(vectors: Vectors) -> None:
+    np.testing.assert_array_equal(vectors.combined("u").matrix, vectors.matrix)
+    np.testing.assert_array_equal(vectors.combined("u+c").matrix, vectors.matrix + vectors.contexts)
+    np.testing.assert_allclose(vectors.combined("mean").matrix, (vectors.matrix + vectors.contexts) / 2, rtol=1e-6)
+    with pytest.raises(FirthianError, match="no context vectors"):
+        vectors.combined("u").combined("u+c")
+    with pytest.raises(FirthianError, match="did you mean mean"):
+        vectors.combined("meann")
+
+
+def test_eigenvalue_power_is_what_training_with_it_gives(vectors: Vectors) -> None:
+    q, values = np.linalg.qr(R.normal(size=(60, 6)))[0], vectors.extras["eigenvalues"]
+    vectors.matrix = (q * values**0.5).astype(np.float32)
+    whole = vectors.with_eigenvalue_power(1.0)
+    np.testing.assert_allclose(whole.matrix, q * values, rtol=1e-5)
+    np.testing.assert_allclose(whole.with_eigenvalue_power(0).matrix, q, rtol=1e-5, atol=1e-7)
+    with pytest.raises(FirthianError, match="no eigenvalues"):
+        Vectors(np.ones((1, 1)), Vocabulary(["a"])).with_eigenvalue_power(1)
+
+
+def test_centring_and_removing_components(vectors: Vectors) -> None:
+    np.testing.assert_allclose(vectors.centred().matrix.mean(axis=0), 0, atol=1e-6)
+    planted = R.normal(size=6)
+    vectors.matrix = (vectors.matrix + 50 * R.normal(size=(60, 1)) * planted + 3).astype(np.float32)
+    cleaned = vectors.without_top_components(1).matrix
+    _, values, right = np.linalg.svd(vectors.matrix - vectors.matrix.mean(axis=0), full_matrices=False)
+    np.testing.assert_allclose(cleaned @ right[0], 0, atol=1e-3)
+    np.testing.assert_allclose(np.linalg.svd(cleaned)[1][:5], values[1:], rtol=1e-3)
+    assert not np.allclose(vectors.matrix.mean(axis=0), 0, atol=0.1), "the given vectors stay as they are"
+    with pytest.raises(FirthianError, match="7 of 6"):
+        vectors.without_top_components(7)
+    with pytest.raises(FirthianError, match="sparse vectors dense"):
+        Vectors(scipy.sparse.csr_array((1, 3)), Vocabulary(["a"])).centred()
+
+
+def test_alignment_finds_the_planted_rotation_and_the_moved_word(vectors: Vectors) -> None:
+    rotation = np.linalg.qr(R.normal(size=(6, 6)))[0]
+    moved = vectors.matrix.copy()
+    moved[17] = -moved[17]
+    words = Vocabulary([*vectors.vocabulary.words[:59], "other"])
+    aligned = Vectors(moved @ rotation, words).align_to(vectors, topn=3)
+    assert aligned.moved[0][0] == "w17"
+    assert aligned.moved[0][1] == pytest.approx(2, abs=0.1)
+    assert aligned.shared == 59
+    others = [i for i in range(60) if i != 17]
+    np.testing.assert_allclose(aligned.vectors.matrix[others], vectors.matrix[others], atol=0.2)
+    exact = Vectors(vectors.matrix @ rotation, words).align_to(vectors)
+    np.testing.assert_allclose(exact.vectors.matrix, vectors.matrix, atol=1e-5)
+    with pytest.raises(FirthianError, match="no word in common"):
+        Vectors(np.ones((1, 6)), Vocabulary(["new"])).align_to(vectors)
+
+
+def test_transforms_are_written_down(vectors: Vectors) -> None:
+    steps = vectors.centred().normalised().record["transforms"]
+    assert [step["name"] for step in steps] == ["centred", "normalised"]
+    assert "transforms" not in vectors.record
