@@ -103,9 +103,9 @@ def first_phi(vectors: Any, seed: int) -> FirstPhi:
             raise FirthianError(f"{vectors!r} has no dimension", hint="write it as random:100")
         return RandomPhi(int(dimension), seed)
     if isinstance(vectors, str | os.PathLike) and os.path.exists(vectors):
-        import firthian
+        from firthian.vectors.loading import open_vectors
 
-        return GivenPhi(firthian.load(vectors))
+        return GivenPhi(open_vectors(vectors))
     raise FirthianError(
         f"{vectors!r} is neither vectors nor random:DIM nor onehot", hint="give Vectors, a path, random:100 or onehot"
     )

@@ -36,7 +36,7 @@ SUITES = {
         Suite("similarity", "firthian.evaluate.similarity:suite"),
         Suite("analogy", "firthian.evaluate.analogy:suite"),
         Suite("classification", "firthian.evaluate.classification:suite", ("tasks", "methods", "cv", "grid")),
-        Suite("chunking", "firthian.evaluate.chunking:suite", ("l2", "train_sentences", "test_sentences")),
+        Suite("chunking", "firthian.evaluate.chunking:suite", ("l2", "style", "train_sentences", "test_sentences")),
     )
 }
 
