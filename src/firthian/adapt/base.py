@@ -252,7 +252,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if self.classes_.size < 2:
             raise ParameterError(
-                f"there is only one class, {self.classes_[0]!r}", hint="give examples of two classes or more"
+                f"there is only one class, {self.classes_.tolist()[0]!r}", hint="give examples of two classes or more"
             )
         self.classes_known_ = True
         self.ensemble_ = Ensemble(self._ensemble_base(), self.classes_.size, self._has_one_hot(), self.multi_class)
@@ -290,7 +290,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         fresh = np.setdiff1d(labels, self.classes_)
         if fresh.size and self.classes_known_:
             raise ParameterError(
-                f"the label {fresh[0]!r} is not one of the classes",
+                f"the label {fresh.tolist()[0]!r} is not one of the classes",
                 hint="name every class in the first partial_fit, or none so that they grow",
             )
         if fresh.size:

@@ -181,12 +181,13 @@ class RPAClassifier(DocumentClassifier):
         if gain.shape[1] == 1:
             gain = np.concatenate([-gain, gain], axis=1)
         best = np.argsort(-moved, kind="stable")[:topn]
+        labels = self.classes_.tolist()
         return [
             {
                 "word": self.vocabulary_.words[n],
                 "count": int(self.vocabulary_.counts[n]),
                 "moved": float(moved[n]),
-                "towards": self.classes_[int(np.argmax(gain[n]))].item(),
+                "towards": labels[int(np.argmax(gain[n]))],
                 "change": float(gain[n].max()),
             }
             for n in best
