@@ -88,7 +88,7 @@ def test_scaling():
         ("a.tsv", "text\tlabel\ngood film\tpos\nbad film\tneg\n", {}),
         ("a.csv", 'id,review,stars\n1,"good film",pos\n2,"bad film",neg\n', {"text_column": "review", "label_column": "stars"}),
         ("a.jsonl", '{"label": "pos", "text": "good film"}\n\n{"label": "neg", "text": "bad film"}\n', {}),
-        ("data", '{"y": "pos", "t": "good film"}\n{"y": "neg", "t": "bad film"}\n', 
+        ("data", '{"y": "pos", "t": "good film"}\n{"y": "neg", "t": "bad film"}\n',
          {"format": "jsonl", "text_column": "t", "label_column": "y"}),
     ],
 )  # fmt: skip
