@@ -250,7 +250,7 @@ def test_in_a_pipeline_and_a_grid(two_topics):
     [
         ({"C": 0}, "C must be larger than 0"),
         ({"C": np.inf}, "hard margin"),
-        ({"lam": 0.0}, "lam must be larger than 0"),
+        ({"lam": 0.0}, "lam must be auto or larger than 0"),
         ({"passes": 0}, "passes must be"),
         ({"inner": "ankored"}, "did you mean anchored"),
         ({"weighting": "bm25"}, "weighting must be one of"),
@@ -291,6 +291,23 @@ def test_bad_documents(X, y, says):
 def test_vectors_and_matrix_of_different_sizes(vectors):
     with pytest.raises(ParameterError, match="vectors of 20 words for a matrix of 3 columns"):
         RPAClassifier(vectors).fit(np.eye(3), [0, 1, 0])
+
+
+def test_vectors_that_know_no_word():
+    from firthian.errors import FirthianError
+
+    strange = Vectors(np.ones((1, 3), np.float32), Vocabulary(["zzz"]))
+    with pytest.raises(FirthianError, match="Remark 1"):
+        RPAClassifier(strange).fit(["a b", "c d"], ["x", "y"])
+
+
+def test_the_scale_of_the_vectors_does_not_matter(two_topics, vectors):
+    texts, labels, test, _ = two_topics
+    one, large = (
+        RPAClassifier(Vectors(scale * vectors.matrix, vectors.vocabulary)).fit(texts, labels).decision_function(test)
+        for scale in (1, 64)
+    )
+    np.testing.assert_allclose(one, large, rtol=1e-3, atol=1e-3)
 
 
 def test_texts_for_a_classifier_of_matrices(two_topics):

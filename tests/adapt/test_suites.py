@@ -92,5 +92,5 @@ def test_defaults_reach_the_paper_on_trec():
     if folder is None or not (folder / "classification" / "trec.tsv.xz").is_file():
         pytest.skip("the folder of real data is not here (set FIRTHIAN_DATA)")
     # Random vectors, no search; the paper's searched row has 88.2 with the vocabulary of both parts.
-    found = classification.run("random:100", tasks="trec", methods="rpa")
-    assert found["trec"]["rpa"]["accuracy"] > 0.86
+    found = [classification.run("random:100", tasks="trec", methods="rpa", seed=seed) for seed in (1, 2, 3)]
+    assert np.mean([result["trec"]["rpa"]["accuracy"] for result in found]) > 0.86

@@ -87,7 +87,7 @@ def _classifier(
     for name, value in settings.items():
         if name not in defaults or name in ("vectors", "random_state", "n_jobs"):
             raise FirthianError(f"the classifier has no parameter {name!r}", hint=suggest(name, defaults))
-        parameters[name] = Option(name, defaults[name], "").check(value)
+        parameters[name] = Option(name, defaults[name], "", words=("auto",) if name == "lam" else ()).check(value)
     if parameters.get("class_weight") == "none":
         del parameters["class_weight"]
     return kind(vectors, **parameters, random_state=seed, n_jobs=workers), notes
