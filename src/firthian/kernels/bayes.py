@@ -67,6 +67,7 @@ def gather(
     other_rate: Array,
     other_background: Array,
     boehning: bool,
+    fold: bool,
     own_means: Array,
     own_moments: Array,
     other_means: Array,
@@ -85,7 +86,8 @@ def gather(
     A listed pair has n+ = temper·positive and n- = temper·negative + own_rate·other_rate, n = n+ + n-.
 
     ``pairs`` = sum n·lam(xi) E[z zᵀ]            ``linear`` = sum r·E[z], r the slope of the bound
-    ``background`` = sum g E[z zᵀ], g the first column of ``other_background``
+    ``background`` = sum g E[z zᵀ], g the first column of ``other_background``; with ``fold`` it is not summed up, and
+    its own_rate-fold is taken from ``pairs`` instead
     ``background_linear`` = sum g E[z], g its second column
     ``value`` = the bound of the listed pairs at its best xi, but for the part r·E[eta] with Jaakkola's bound
 
@@ -130,6 +132,8 @@ def gather(
                     slopes[number] = seen - 0.5 * total
                     value[at] -= total * height
                 quadratic[number] = other_background[other, 0]
+                if fold:
+                    weights[number] -= own_rate[row] * quadratic[number]
                 straight[number] = other_background[other, 1]
                 others[number] = other
                 number += 1
@@ -137,7 +141,8 @@ def gather(
             cursor[at] = p
             if number > 0:
                 add_rows(weights, others, number, other_moments, pairs[at])
-                add_rows(quadratic, others, number, other_moments, background[at])
+                if not fold:
+                    add_rows(quadratic, others, number, other_moments, background[at])
                 add_rows(slopes, others, number, other_means, linear[at])
                 add_rows(straight, others, number, other_means, background_linear[at])
 

@@ -28,7 +28,7 @@ BAYES = (
             Option(
                 "negatives", "expected", "negative events: their expectation, or a sample", choices=("expected", "sampled")
             ),
-            Option("epochs", 10, "sweeps over all words and contexts", "solver", low=1),
+            Option("epochs", 8, "sweeps over all words and contexts", "solver", low=1),
             Option("covariance", "full", "of each word", "solver", choices=("full", "diagonal")),
             Option("start", "spectral", "where to begin", "solver", choices=("spectral", "noise")),
             Option("rotate", True, "turn to the best basis after each sweep", "solver"),

@@ -61,7 +61,7 @@ class VariationalSweeps:
     with a smaller ``signal_shares``; 0 keeps all.
     """
 
-    epochs: int = 10
+    epochs: int = 8
     covariance: str = "full"
     start: str = "spectral"
     rotate: bool = True
@@ -167,7 +167,15 @@ def _inner(side: Gaussians, dimension: int) -> Array:
 
 
 def gather_block(
-    side: Side, own: Gaussians, other: Gaussians, weights: Array, temper: float, bound: str, first: int, last: int
+    side: Side,
+    own: Gaussians,
+    other: Gaussians,
+    weights: Array,
+    temper: float,
+    bound: str,
+    first: int,
+    last: int,
+    fold: bool = False,
 ) -> tuple[Array, ...]:
     """Sum what the listed pairs of some rows say, by the kernel ``gather``."""
     from firthian.kernels.bayes import gather
@@ -182,7 +190,7 @@ def gather_block(
     )
     gather(
         side.indptr, side.indices, side.positive, side.negative, temper, side.own_rate, side.other_rate, weights,
-        bound == "boehning", own.means, own.moments, other.means, other.moments, first, last, _TILE, *outputs,
+        bound == "boehning", fold, own.means, own.moments, other.means, other.moments, first, last, _TILE, *outputs,
     )  # fmt: skip
     return outputs
 
@@ -249,7 +257,7 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
 
     def block(first: int, last: int) -> tuple[float, int]:
         pairs, listed, linear, listed_linear, value = gather_block(
-            side, contexts, words, weights, model.temper, model.bound, first, last
+            side, contexts, words, weights, model.temper, model.bound, first, last, fold=True
         )
         total = value.sum()
         if model.bound == "jaakkola":
