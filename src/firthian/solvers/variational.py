@@ -180,7 +180,7 @@ def gather_block(
     """Sum what the listed pairs of some rows say, by the kernel ``gather``."""
     from firthian.kernels.bayes import gather
 
-    rows, width = last - first, own.moments.shape[1]
+    rows, width = last - first, own.width
     outputs = (
         np.empty((rows, width), dtype=own.moments.dtype),
         np.empty((rows, width), dtype=own.moments.dtype),
@@ -190,7 +190,8 @@ def gather_block(
     )
     gather(
         side.indptr, side.indices, side.positive, side.negative, temper, side.own_rate, side.other_rate, weights,
-        bound == "boehning", fold, own.means, own.moments, other.means, other.moments, first, last, _TILE, *outputs,
+        bound == "boehning", fold, own.diagonal, own.means, own.moments, other.means, other.moments,
+        first, last, _TILE, *outputs,
     )  # fmt: skip
     return outputs
 
@@ -202,7 +203,7 @@ def background_of(
     """Bound the unlisted pairs of some rows, from the sums over all contexts and over the listed ones."""
     mass = masses[first:last]
     safe = np.where(mass > 0, mass, 1.0)
-    moments = own.moments[first:last].astype(np.float64)
+    moments = own.packed_moments(first, last)
     square = np.einsum("ik,ik->i", moments, sums[0] - listed) / safe
     mean = np.einsum("ik,ik->i", own.means[first:last].astype(np.float64), sums[1] - listed_linear) / safe
     return Background(bound, rate[first:last], mass, np.maximum(square, 0), mean)
@@ -384,19 +385,21 @@ def _transform(state: State, matrix: Array, inverse_transposed: Array, run: Run)
 def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> None:
     """Say before the work whether the covariances fit the memory budget, and what would."""
 
-    def needed(size: int) -> int:
+    def needed(size: int, kind: str = covariance) -> int:
         rows = sum(model.shape)
-        stored = size if covariance == "diagonal" else packed_size(size)
-        blocks = 2 * (run.executor.workers + 2) * BLOCK * packed_size(size) * 4
-        return rows * (packed_size(size) + stored + 2 * size) * 4 + blocks + INTERPRETER_BYTES
+        stored = 3 * size if kind == "diagonal" else 2 * packed_size(size) + size
+        blocks = 6 * (run.executor.workers + 2) * BLOCK * packed_size(size) * 4
+        return rows * stored * 4 + blocks + INTERPRETER_BYTES
 
     if not run.budget or needed(dimension + 2) <= run.budget:
         return
     largest = dimension
     while largest > 1 and needed(largest + 2) > run.budget:
         largest -= 1
+    fits = covariance == "full" and needed(dimension + 2, "diagonal") <= run.budget
+    other = ", --set covariance=diagonal" if fits else ""
     raise FirthianError(
         f"covariances of {sum(model.shape):,} vectors with {dimension} dimensions need "
         f"{show_size(needed(dimension + 2))}, more than the budget of {show_size(run.budget)}",
-        hint=f"give --dim {largest}, --set covariance=diagonal, or more --memory",
+        hint=f"give --dim {largest}{other}, or more --memory",
     )
