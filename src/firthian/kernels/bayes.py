@@ -15,6 +15,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _ROOT2 = np.sqrt(2.0)
 
+#: What takes the place of log(1 + exp(eta)): Jaakkola's bound, Böhning's, or its own expected curvature.
+JAAKKOLA, BOEHNING, LOGISTIC = 0, 1, 2
+
+#: Gauss-Hermite nodes and weights of a standard Gaussian.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
 
 @njit(cache=True, nogil=True)
 def jaakkola(square: float) -> tuple[float, float]:
@@ -24,6 +31,17 @@ def jaakkola(square: float) -> tuple[float, float]:
     small = np.exp(-xi)
     curvature = 0.125 - square / 96.0 if xi < 1e-3 else (1.0 - small) / ((1.0 + small) * 4.0 * xi)
     return curvature, 0.5 * xi + np.log1p(small)
+
+
+@njit(cache=True, nogil=True)
+def logistic_curvature(mean: float, variance: float) -> float:
+    """Give E[sigma(eta)(1 - sigma(eta))] for a Gaussian eta."""
+    deviation = np.sqrt(max(variance, 0.0))
+    total = 0.0
+    for k in range(_NODES.size):
+        small = np.exp(-abs(mean + deviation * _NODES[k]))
+        total += _WEIGHTS[k] * small / ((1.0 + small) * (1.0 + small))
+    return total
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -123,7 +141,7 @@ def gather(
     own_rate: Array,
     other_rate: Array,
     other_background: Array,
-    boehning: bool,
+    bound: int,
     fold: bool,
     diagonal: bool,
     own_means: Array,
@@ -148,6 +166,8 @@ def gather(
     its own_rate-fold is taken from ``pairs`` instead
     ``background_linear`` = sum g E[z], g its second column
     ``value`` = the bound of the listed pairs at its best xi, but for the part r·E[eta] with Jaakkola's bound
+
+    With LOGISTIC, lam is half the expected curvature of log(1 + exp(eta)) itself; there is no bound and no slope.
 
     With ``diagonal``, the arrays of moments hold variances, one number a coordinate; the sums are packed all the same.
     Columns are taken in tiles, so that the moments of a tile stay in the cache while every row uses them.
@@ -179,7 +199,11 @@ def gather(
                     square = expected_square(own_means[row], own_moments[row], other_means[other], other_moments[other])
                 else:
                     square = dot(own_moments[row], other_moments[other])
-                if boehning:
+                if bound == LOGISTIC:
+                    psi = float(dot(own_means[row], other_means[other]))
+                    weights[number] = 0.5 * total * logistic_curvature(psi, square - psi * psi)
+                    slopes[number] = 0.0
+                elif bound == BOEHNING:
                     # The bound of curvature 1/4, at psi = E[eta].
                     psi = float(dot(own_means[row], other_means[other]))
                     small = np.exp(-abs(psi))

@@ -36,6 +36,7 @@ BAYES = (
             Option("prune", 0.0, "drop dimensions with a smaller share of signal; 0.5 is sensible", "solver", low=0, high=1),
             Option("eigenvalue_power", 0.25, "share of each dimension's strength that words get", "solver", low=0, high=2),
             Option("centre", False, "subtract the mean vector", "solver"),
+            Option("calibrate", True, "covariances by the logistic function's own curvature, in one more sweep", "solver"),
             Option("dtype", "float32", "precision of the work", "solver", choices=("float32", "float64")),
         ),
         counting=DYNAMIC,

@@ -27,6 +27,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Columns whose moments are used by all rows of a block before the next ones are touched.
 _TILE = 256
 
+#: The kernels' numbers for what takes the place of the logistic function.
+_BOUNDS = {"jaakkola": 0, "boehning": 1, "logistic": 2}
+
 #: A dimension counts as live when at least this share of its second moment comes from the means.
 LIVE_SHARE = 0.5
 
@@ -39,6 +42,8 @@ class State:
     contexts: Gaussians
     relevance: Relevance
     dimension: int
+    #: Whether the covariances were computed anew with the curvature of the logistic function.
+    calibrated: bool = False
     #: The bound after each full sweep.
     history: list[float] = field(default_factory=list)
     #: The bound at the start and after each half sweep: words, then contexts with precisions and rotation, ...
@@ -58,7 +63,8 @@ class VariationalSweeps:
     ``epochs`` sweeps at most, fewer when one raises the bound by less than ``tolerance`` of itself. ``rotate`` finds,
     after each sweep, the best common change of basis of words and contexts: the likelihood does not see it, the
     priors do, and plain sweeps take hundreds of rounds to get there. ``prune`` removes the dimensions that ended up
-    with a smaller ``signal_shares``; 0 keeps all.
+    with a smaller ``signal_shares``; 0 keeps all. ``calibrate`` computes the covariances anew at the end, with the
+    curvature of the logistic function instead of the bound's (``solvers/calibration.py``).
     """
 
     epochs: int = 8
@@ -69,13 +75,19 @@ class VariationalSweeps:
     prune: float = 0.0
     eigenvalue_power: float = 0.25
     centre: bool = False
+    calibrate: bool = True
     dtype: str = "float32"
 
     requires: ClassVar[tuple[str, ...]] = ("words", "contexts", "bound", "temper", "bias")
 
     def solve(self, model: BayesianLogistic, dimension: int, run: Run) -> Solution:
         """Fit the model; the vectors are posterior means, their covariances an extra."""
+        from firthian.solvers.calibration import calibrate
+
         state = self.fit(model, dimension, run)
+        if self.calibrate:
+            run.progress.start("calibrating covariances")
+            calibrate(model, state, run)
         return self.finish(state, model, run)
 
     def fit(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
@@ -124,6 +136,7 @@ class VariationalSweeps:
         stats: dict[str, Any] = {
             "sweeps": len(state.history),
             "live_dimensions": int(live.sum()),
+            "calibrated": state.calibrated,
             "log_precisions": [round(float(value), 4) for value in np.log(state.relevance.mean)],
         }
         if self.prune > 0 and not live.all():
@@ -190,7 +203,7 @@ def gather_block(
     )
     gather(
         side.indptr, side.indices, side.positive, side.negative, temper, side.own_rate, side.other_rate, weights,
-        bound == "boehning", fold, own.diagonal, own.means, own.moments, other.means, other.moments,
+        _BOUNDS[bound], fold, own.diagonal, own.means, own.moments, other.means, other.moments,
         first, last, _TILE, *outputs,
     )  # fmt: skip
     return outputs
