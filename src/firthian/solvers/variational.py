@@ -27,6 +27,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Columns whose moments are used by all rows of a block before the next ones are touched.
 _TILE = 256
 
+#: The kernels' numbers for what takes the place of the logistic function.
+_BOUNDS = {"jaakkola": 0, "boehning": 1, "logistic": 2}
+
 #: A dimension counts as live when at least this share of its second moment comes from the means.
 LIVE_SHARE = 0.5
 
@@ -39,6 +42,8 @@ class State:
     contexts: Gaussians
     relevance: Relevance
     dimension: int
+    #: Whether the covariances were computed anew with the curvature of the logistic function.
+    calibrated: bool = False
     #: The bound after each full sweep.
     history: list[float] = field(default_factory=list)
     #: The bound at the start and after each half sweep: words, then contexts with precisions and rotation, ...
@@ -58,10 +63,11 @@ class VariationalSweeps:
     ``epochs`` sweeps at most, fewer when one raises the bound by less than ``tolerance`` of itself. ``rotate`` finds,
     after each sweep, the best common change of basis of words and contexts: the likelihood does not see it, the
     priors do, and plain sweeps take hundreds of rounds to get there. ``prune`` removes the dimensions that ended up
-    with a smaller ``signal_shares``; 0 keeps all.
+    with a smaller ``signal_shares``; 0 keeps all. ``calibrate`` computes the covariances anew at the end, with the
+    curvature of the logistic function instead of the bound's (``solvers/calibration.py``).
     """
 
-    epochs: int = 10
+    epochs: int = 8
     covariance: str = "full"
     start: str = "spectral"
     rotate: bool = True
@@ -69,13 +75,19 @@ class VariationalSweeps:
     prune: float = 0.0
     eigenvalue_power: float = 0.25
     centre: bool = False
+    calibrate: bool = True
     dtype: str = "float32"
 
     requires: ClassVar[tuple[str, ...]] = ("words", "contexts", "bound", "temper", "bias")
 
     def solve(self, model: BayesianLogistic, dimension: int, run: Run) -> Solution:
         """Fit the model; the vectors are posterior means, their covariances an extra."""
+        from firthian.solvers.calibration import calibrate
+
         state = self.fit(model, dimension, run)
+        if self.calibrate:
+            run.progress.start("calibrating covariances")
+            calibrate(model, state, run)
         return self.finish(state, model, run)
 
     def fit(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
@@ -124,6 +136,7 @@ class VariationalSweeps:
         stats: dict[str, Any] = {
             "sweeps": len(state.history),
             "live_dimensions": int(live.sum()),
+            "calibrated": state.calibrated,
             "log_precisions": [round(float(value), 4) for value in np.log(state.relevance.mean)],
         }
         if self.prune > 0 and not live.all():
@@ -167,12 +180,20 @@ def _inner(side: Gaussians, dimension: int) -> Array:
 
 
 def gather_block(
-    side: Side, own: Gaussians, other: Gaussians, weights: Array, temper: float, bound: str, first: int, last: int
+    side: Side,
+    own: Gaussians,
+    other: Gaussians,
+    weights: Array,
+    temper: float,
+    bound: str,
+    first: int,
+    last: int,
+    fold: bool = False,
 ) -> tuple[Array, ...]:
     """Sum what the listed pairs of some rows say, by the kernel ``gather``."""
     from firthian.kernels.bayes import gather
 
-    rows, width = last - first, own.moments.shape[1]
+    rows, width = last - first, own.width
     outputs = (
         np.empty((rows, width), dtype=own.moments.dtype),
         np.empty((rows, width), dtype=own.moments.dtype),
@@ -182,7 +203,8 @@ def gather_block(
     )
     gather(
         side.indptr, side.indices, side.positive, side.negative, temper, side.own_rate, side.other_rate, weights,
-        bound == "boehning", own.means, own.moments, other.means, other.moments, first, last, _TILE, *outputs,
+        _BOUNDS[bound], fold, own.diagonal, own.means, own.moments, other.means, other.moments,
+        first, last, _TILE, *outputs,
     )  # fmt: skip
     return outputs
 
@@ -194,7 +216,7 @@ def background_of(
     """Bound the unlisted pairs of some rows, from the sums over all contexts and over the listed ones."""
     mass = masses[first:last]
     safe = np.where(mass > 0, mass, 1.0)
-    moments = own.moments[first:last].astype(np.float64)
+    moments = own.packed_moments(first, last)
     square = np.einsum("ik,ik->i", moments, sums[0] - listed) / safe
     mean = np.einsum("ik,ik->i", own.means[first:last].astype(np.float64), sums[1] - listed_linear) / safe
     return Background(bound, rate[first:last], mass, np.maximum(square, 0), mean)
@@ -249,7 +271,7 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
 
     def block(first: int, last: int) -> tuple[float, int]:
         pairs, listed, linear, listed_linear, value = gather_block(
-            side, contexts, words, weights, model.temper, model.bound, first, last
+            side, contexts, words, weights, model.temper, model.bound, first, last, fold=True
         )
         total = value.sum()
         if model.bound == "jaakkola":
@@ -376,19 +398,21 @@ def _transform(state: State, matrix: Array, inverse_transposed: Array, run: Run)
 def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> None:
     """Say before the work whether the covariances fit the memory budget, and what would."""
 
-    def needed(size: int) -> int:
+    def needed(size: int, kind: str = covariance) -> int:
         rows = sum(model.shape)
-        stored = size if covariance == "diagonal" else packed_size(size)
-        blocks = 2 * (run.executor.workers + 2) * BLOCK * packed_size(size) * 4
-        return rows * (packed_size(size) + stored + 2 * size) * 4 + blocks + INTERPRETER_BYTES
+        stored = 3 * size if kind == "diagonal" else 2 * packed_size(size) + size
+        blocks = 6 * (run.executor.workers + 2) * BLOCK * packed_size(size) * 4
+        return rows * stored * 4 + blocks + INTERPRETER_BYTES
 
     if not run.budget or needed(dimension + 2) <= run.budget:
         return
     largest = dimension
     while largest > 1 and needed(largest + 2) > run.budget:
         largest -= 1
+    fits = covariance == "full" and needed(dimension + 2, "diagonal") <= run.budget
+    other = ", --set covariance=diagonal" if fits else ""
     raise FirthianError(
         f"covariances of {sum(model.shape):,} vectors with {dimension} dimensions need "
         f"{show_size(needed(dimension + 2))}, more than the budget of {show_size(run.budget)}",
-        hint=f"give --dim {largest}, --set covariance=diagonal, or more --memory",
+        hint=f"give --dim {largest}{other}, or more --memory",
     )
