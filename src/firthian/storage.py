@@ -85,7 +85,7 @@ def replace(staging: Path, target: Path, force: bool) -> None:
     if not (target.exists() or target.is_symlink()):
         staging.rename(target)
         return
-    check_folder(target, force)
+    (check_folder if staging.is_dir() else check_target)(target, force)
     old = target.absolute().with_name(f".{target.name}.old-{os.getpid()}")
     target.rename(old)
     try:

@@ -90,10 +90,11 @@ def _bars(rows: list[Row], models: list[str]) -> str:
 
 
 def _speed(comparison: Comparison, rows: list[Row]) -> str:
-    """Draw each model's mean score against the seconds it took from the text on."""
+    """Draw each model's mean score against the seconds it took from the text on; parts of a set do not count again."""
+    whole = [row for row in rows if "/" not in row.name]
     points = []
     for entry in comparison.entries:
-        values = [row.value for row in rows if row.vectors == entry.name and row.value is not None]
+        values = [row.value for row in whole if row.vectors == entry.name and row.value is not None]
         if values:
             seconds = entry.counting_seconds + entry.training_seconds
             points.append((entry.name, seconds, statistics.fmean(values)))

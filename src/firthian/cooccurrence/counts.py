@@ -166,9 +166,9 @@ class Counts:
 
     @classmethod
     def load_temporary(cls, folder: Path) -> Counts:
-        """Open counts in a folder that is removed with the object."""
+        """Open counts in a folder of ``temporary_target``, which is removed with the object."""
         counts = cls.load(folder, verify=False)
-        weakref.finalize(counts, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(counts, shutil.rmtree, folder.parent, ignore_errors=True)
         return counts
 
 

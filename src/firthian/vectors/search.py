@@ -97,7 +97,9 @@ class Search:
             # The bar is that of finished blocks, all of them earlier: an equal score here comes later and loses.
             return _candidates(scores, best[:, -1], topn, first)
 
-        ends = [(first, min(first + BLOCK_ROWS, rows)) for first in range(0, rows, BLOCK_ROWS)]
+        # One query makes short work of a block: longer blocks keep the threads at it.
+        step = BLOCK_ROWS if len(stacked) > 1 else 4 * BLOCK_ROWS
+        ends = [(first, min(first + step, rows)) for first in range(0, rows, step)]
         with one_blas_thread():
             for result in Threads(1 if len(ends) == 1 else None).map(block, ends):
                 if result is None:
