@@ -402,7 +402,8 @@ def write_page(values: dict[str, Any]) -> None:
         "## The best of this module, and the line a user would draw",
         "",
         "RPA with the weighting (0/1 or tf-idf), concatenated one-hot features (weight 0 or 3), C, lam and passes all "
-        "chosen by cross-validation; PA on one-hot features alone, averaged, likewise; beside them logistic regression on sublinear tf-idf, C chosen likewise.",
+        "chosen by cross-validation; PA on one-hot features alone, averaged, likewise; beside them logistic regression on "
+        "sublinear tf-idf, C chosen likewise.",
         "",
     ]
     rows = [
