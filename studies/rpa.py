@@ -420,8 +420,9 @@ def write_page(values: dict[str, Any]) -> None:
             "## Figure 1: noise",
             "",
             "Documents of one word each, 500 of them over 1,000 words; the embedding knows the class of each word, plus noise. "
-            "A third of the test words occurs in training: RPA learns these, and keeps 2/3 right when the embedding is "
-            "worth nothing.",
+            "A third of the test words occurs in training, so RPA could keep 2/3 right however noisy the embedding, and the "
+            "paper shows about 0.7 throughout. Ours does up to σ = 5. Beyond, the vectors are so long that even the smallest "
+            "C of the paper's grid (0.1) lets the step in w meet the margin alone, and RPA falls back to PA.",
             "",
             "![accuracy of PA and RPA against noise](rpa_figure1.png)",
             "",
