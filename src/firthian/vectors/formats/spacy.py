@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from firthian.errors import FirthianError, require
-from firthian.vectors.formats.base import Format, new_export
+from firthian.vectors.formats.base import Format, new_export, write_json
 from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.vectors import Vectors
 
@@ -44,6 +44,8 @@ def write(vectors: Vectors, path: Path, force: bool, *, language: str | None = N
     text = model_card(vectors, NAME, language=language, **card)
     with new_export(vectors, path, force, NAME) as folder:
         pipeline.to_disk(folder)
+        # spaCy reads from this file how to look words up, but does not write it there.
+        write_json(folder / "vocab" / "vectors.cfg", {"mode": "default", "attr": pipeline.vocab.vectors.attr})
         (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
 
 
