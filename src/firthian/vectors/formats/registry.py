@@ -27,7 +27,7 @@ from firthian.vectors.formats import (
     word2vec,
     word2vec_binary,
 )
-from firthian.vectors.formats.base import DUPLICATES, Format
+from firthian.vectors.formats.base import DUPLICATES, EXPORT_MANIFEST, Format
 from firthian.vectors.formats.text import numbers_in
 from firthian.vectors.vectors import Vectors
 
@@ -106,6 +106,10 @@ def sniff(path: str | os.PathLike[str]) -> Format:
     if where.is_dir():
         if (where / "vectors.json").is_file():
             return folder.FORMAT
+        if (where / EXPORT_MANIFEST).is_file():
+            raise FirthianError(
+                f"{where} was written for another tool and is never read", hint="give the vectors it was made of"
+            )
         raise FirthianError(f"{where} is not a folder of vectors", hint="it holds no vectors.json")
     if not where.exists():
         raise FirthianError(f"{where} does not exist", hint="check the path")

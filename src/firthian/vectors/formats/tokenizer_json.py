@@ -11,7 +11,6 @@ for unknown words, and libraries that take means would count it.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from firthian.corpus.tokenizer import NUMBER, Tokenizer
@@ -30,6 +29,9 @@ _JOINER = "['\\-_·\u200c\u200d]"
 #: Only Python's lower() knows it; theirs takes character by character. A look back must have a length: up to 4 marks.
 _BEHIND = "|".join(r"\p{Cased}" + r"\p{Case_Ignorable}" * marks for marks in range(5))
 _LAST_SIGMA = rf"(?<={_BEHIND})Σ(?!\p{{Case_Ignorable}}*\p{{Cased}})"
+
+#: No character past this one is white space.
+_LAST_SPACE = 0x3000
 
 Json = dict[str, Any]
 
@@ -107,7 +109,7 @@ def _unicode(fold_numbers: bool) -> tuple[tuple[list[Json], list[Json]], str]:
 
 
 def _whitespace(fold_numbers: bool) -> tuple[tuple[list[Json], list[Json]], str]:
-    spaces = "".join(rf"\x{{{code:X}}}" for code in range(sys.maxunicode) if chr(code).isspace())
+    spaces = "".join(rf"\x{{{code:X}}}" for code in range(_LAST_SPACE + 1) if chr(code).isspace())
     after = [_replace({"String": MARK}, 2 * MARK)]
     if fold_numbers:
         after.append(_replace({"Regex": f"(?<![^{spaces}])[0-9]+(?![^{spaces}])"}, NUMBER))
