@@ -81,6 +81,11 @@ class Counts:
     def __repr__(self) -> str:
         return f"<Counts: {len(self.vocabulary):,} words, {self.pairs:,} pairs, window {self.options.window}>"
 
+    def _repr_html_(self) -> str:
+        from firthian.notebook import counts_as_html
+
+        return counts_as_html(self)
+
     def __getitem__(self, pair: tuple[str, str]) -> float:
         word, context = (self.vocabulary[item] for item in pair)
         low, high = self.indptr[word], self.indptr[word + 1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
@@ -28,7 +30,91 @@ _STEP = Option(
 )
 _DAMPING = Option("damping", 0.1, "smaller takes longer damped steps", "solver", low=1e-3, high=100)
 
+_BIAS = Option("bias", "both", "which biases are fitted; the others are log marginals", choices=("none", "row", "both"))
+_TRUNCATE_WEIGHTS = Option(
+    "truncate_weights", 10.0, "counts from here on have weight 1 in the first iteration", low=1e-9
+)
+_ITERATIVE = (
+    Option("iterations", 1, "1 fits the seen pairs only, more go on to the likelihood of all pairs", "solver", low=1),
+    Option("epochs", 4, "sweeps of the first iteration", "solver", low=1),
+    Option("early_stop", False, "stop where held-out pairs are fitted best", "solver"),
+    _UNSEEN,
+    _SAMPLED,
+    replace(_DAMPING, default=1.0),
+    _RIDGE,
+    replace(COMBINE, default="mean"),
+)
+_HARMONIC = {"window": 10, "weighting": "harmonic"}
+_PAPER = "Baer, Seto and Wells (exponential family word embeddings)"
+
 LIKELIHOOD = (
+    Recipe(
+        "tweedie",
+        "counts with variance mu^p; one iteration is GloVe's objective, more are a likelihood of all pairs",
+        _PAPER,
+        f"{_MODEL}:tweedie",
+        f"{SOLVERS}.iwlrls:IWLRLS",
+        (
+            Option("power", 1.25, "p of the variance; auto finds it on held-out pairs", low=1, high=2, words=("auto",)),
+            _BIAS,
+            _TRUNCATE_WEIGHTS,
+            _TRUNCATE_COUNTS,
+            _DIAGONAL,
+            *_ITERATIVE,
+        ),
+        counting=_HARMONIC,
+    ),
+    Recipe(
+        "poisson",
+        "counts with variance mu",
+        _PAPER,
+        f"{_MODEL}:poisson",
+        f"{SOLVERS}.iwlrls:IWLRLS",
+        (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "multinomial",
+        "a word's contexts as draws from a softmax, by the Poisson trick: skip-gram without sampling",
+        _PAPER,
+        f"{_MODEL}:poisson",
+        f"{SOLVERS}.iwlrls:IWLRLS",
+        (replace(_BIAS, default="row", choices=("row",)), _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
+        counting=DYNAMIC,
+        aliases=("skipgram",),
+    ),
+    Recipe(
+        "negative-binomial",
+        "counts with variance mu + mu²/theta",
+        _PAPER,
+        f"{_MODEL}:negative_binomial",
+        f"{SOLVERS}.iwlrls:IWLRLS",
+        (
+            Option("theta", 1.0, "shape; a large one is nearly Poisson", low=1e-6),
+            _BIAS,
+            _TRUNCATE_WEIGHTS,
+            _TRUNCATE_COUNTS,
+            _DIAGONAL,
+            *_ITERATIVE,
+        ),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "gaussian",
+        "counts with constant variance: the singular vectors of the counts, by alternating least squares",
+        _PAPER,
+        f"{_MODEL}:gaussian",
+        f"{SOLVERS}.alternating:Alternating",
+        (
+            replace(_TRUNCATE_COUNTS, default=10.0),
+            _DIAGONAL,
+            Option("epochs", 10, "sweeps over contexts and words", "solver", low=1),
+            replace(_STEP, default="newton"),
+            _RIDGE,
+            COMBINE,
+        ),
+        counting=DYNAMIC,
+    ),
     Recipe(
         "binomial",
         "skip-gram with negative sampling as a likelihood of the counts (SGNS, EMF), fitted by sweeps",

@@ -46,7 +46,13 @@ class Alternating:
         treatment = unseen.choose(self.unseen, self.sampled_zeros)
         rule = steps.choose(self.step, self.damping)
         objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
-        return solution(model, factors, objective, self.combine, {"unseen": self.unseen, "halvings": rule.halvings})
+        return solution(
+            model,
+            factors,
+            objective,
+            self.combine,
+            {"unseen": self.unseen, "halved_rows": rule.halved, "kept_rows": rule.kept},
+        )
 
 
 def sweep(
@@ -62,15 +68,17 @@ def sweep(
             # The loss at the start of a sweep is the one after the last: it costs little beside the gradient.
             gradient = treatment.gradient(side, run, turn, value=half == 0 or rule.needs_value)
             if half == 0:
-                _note(objective, gradient.loss, factors, ridge, run)
+                _note(objective, float(gradient.losses.sum()), factors, ridge, run)
             rule.move(side, gradient, treatment, run, turn, ridge)
         run.progress.advance(1, f"objective {objective[-1]:.6g}")
-    _note(objective, treatment.loss(model.side("contexts", factors), run, 0), factors, ridge, run)
+    _note(objective, float(treatment.losses(model.side("contexts", factors), run, 0).sum()), factors, ridge, run)
     return objective
 
 
 def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: Run) -> None:
-    objective.append(loss + steps.penalty(factors.words, ridge) + steps.penalty(factors.contexts, ridge))
+    objective.append(
+        loss + float(sum(steps.penalties(part, ridge).sum() for part in (factors.words, factors.contexts)))
+    )
     if not np.isfinite(objective[-1]):
         raise FirthianError(
             f"the objective is not a number after {len(objective) - 1} sweeps",

@@ -298,6 +298,55 @@ class Vectors:
         """Open a folder that ``save`` wrote, mapped into memory; ``verify`` reads and checks every byte."""
         return cls(**load_vectors(path, verify))
 
+    # For other tools
+
+    def to_gensim(self) -> Any:
+        """Give a ``gensim.models.KeyedVectors`` with the same words, vectors and counts."""
+        from firthian.vectors.formats.gensim import to_gensim
+
+        return to_gensim(self)
+
+    def to_spacy(self, path: str | os.PathLike[str], *, language: str | None = None, **options: Any) -> None:
+        """Write a folder for ``spacy.load``; ``language`` is spaCy's code of one, such as ``en``."""
+        self._export(path, "spacy", language=language, **options)
+
+    def to_model2vec(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write a folder for ``model2vec.StaticModel.from_pretrained``, whose ``encode`` is ``document_vector``.
+
+        ``name``, ``language``, ``license`` and ``scores`` (of ``firthian.evaluate``) go into its model card;
+        ``tokenizer`` takes the place of the corpus's own; ``limit`` keeps only the first words; ``force`` replaces an
+        earlier export. So it is for the other folders, too.
+        """
+        self._export(path, "model2vec", **options)
+
+    def to_sentence_transformers(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write a folder for ``sentence_transformers.SentenceTransformer``, whose ``encode`` is ``document_vector``."""
+        self._export(path, "sentence-transformers", **options)
+
+    def to_projector(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write a folder with ``vectors.tsv`` and ``metadata.tsv`` for TensorFlow's Embedding Projector."""
+        self._export(path, "projector", **options)
+
+    def to_atlas(self, path: str | os.PathLike[str], *, coordinates: Any = None, **options: Any) -> None:
+        """Write Parquet for embedding-atlas; ``coordinates`` are two numbers a word, by default those of a PCA."""
+        self._export(path, "atlas", coordinates=coordinates, **options)
+
+    def model_card(self, **options: Any) -> str:
+        """Write a model card: what the vectors are, where they come from, and ``scores`` where they are given."""
+        from firthian.vectors.formats.model_card import model_card
+
+        return model_card(self, **options)
+
+    def _export(self, path: str | os.PathLike[str], format: str, **options: Any) -> None:
+        from firthian.vectors.formats import write_vectors
+
+        write_vectors(self, path, format, **options)
+
+    def _repr_html_(self) -> str:
+        from firthian.notebook import vectors_as_html
+
+        return vectors_as_html(self)
+
     def _checked(self, vectors: Any) -> Array:
         """Give vectors of the user as a finite matrix with our number of columns."""
         rows = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
