@@ -22,7 +22,8 @@ from firthian.explore.bayes_plots import plot_bounds, plot_relevance
 from firthian.models.bayes import BayesianLogistic
 from firthian.run import Run
 from firthian.solvers.calibration import calibrate, score_moments
-from firthian.solvers.variational import LIVE_SHARE, VariationalSweeps, signal_shares
+from firthian.solvers.rotation import LIVE_SHARE, signal_shares
+from firthian.solvers.variational import VariationalSweeps
 
 #: Table 2 (Spearman on WordSim-353), Tables 4 and 5 (accuracy), of the thesis: RCV1, 50 dimensions.
 THESIS_WORDSIM = {

@@ -17,9 +17,8 @@ from firthian.errors import FirthianError
 from firthian.models.ard import Relevance
 from firthian.models.svi import Likelihood, counts_of
 from firthian.run import Run
-from firthian.solvers.posterior import Gaussians
+from firthian.solvers.posterior import Gaussians, State
 from firthian.solvers.streaming import Natural, Stream, finish_stream
-from firthian.solvers.variational import State
 from firthian.storage import new_folder, read_array, read_manifest, write_array, write_manifest
 from firthian.vectors.vectors import Vectors
 

@@ -11,8 +11,8 @@ import firthian as ft
 from firthian.models.bayes import BayesianLogistic
 from firthian.packing import pack, unpack
 from firthian.run import Run
-from firthian.solvers import variational
-from firthian.solvers.posterior import Gaussians
+from firthian.solvers import rotation, variational
+from firthian.solvers.posterior import Gaussians, State
 from firthian.solvers.variational import VariationalSweeps
 from tests.reference import bayes as slow
 
@@ -34,7 +34,7 @@ def all_covariances(side: Gaussians) -> np.ndarray:
     return out
 
 
-def twin_of(model: BayesianLogistic, state: variational.State) -> slow.Dense:
+def twin_of(model: BayesianLogistic, state: State) -> slow.Dense:
     """Copy a model and a state into dense arrays."""
     side = model.words
     listed = np.zeros(model.shape, dtype=bool)
@@ -168,7 +168,7 @@ def test_planted_dimension_is_found():
     bounds, live = {}, {}
     for d in (5, 10, 20):
         state = VariationalSweeps(100, start="noise", dtype="float64").fit(model, d, run)
-        bounds[d], live[d] = state.history[-1], int((variational.signal_shares(state) > variational.LIVE_SHARE).sum())
+        bounds[d], live[d] = state.history[-1], int((rotation.signal_shares(state) > rotation.LIVE_SHARE).sum())
     assert max(bounds, key=bounds.get) == 10
     assert live[5] == 5
     assert 8 <= live[20] <= 12
@@ -180,10 +180,10 @@ def test_rotation_keeps_the_likelihood_and_raises_the_bound():
     solver = VariationalSweeps(3, rotate=False, dtype="float64")
     state = solver.fit(model, 4, run)
     before, value = state.words.means @ state.contexts.means.T, variational._prior_value(model, state)
-    variational.rotate(state, run)
+    rotation.rotate(state, run)
     np.testing.assert_allclose(state.words.means @ state.contexts.means.T, before, atol=1e-9)
     assert variational._prior_value(model, state) > value
-    moment = variational.second_moments(state.words, 4) / state.words.rows
+    moment = rotation.second_moments(state.words, 4) / state.words.rows
     np.testing.assert_allclose(moment, np.eye(4), atol=1e-8)
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from firthian.models.bayes import BayesianLogistic, Side
 from firthian.packing import unpack
 from firthian.run import Run
-from firthian.solvers.posterior import BLOCK, Gaussians
-from firthian.solvers.variational import State, background_of, gather_block
+from firthian.solvers.posterior import BLOCK, Gaussians, State
+from firthian.solvers.variational import background_of, gather_block
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

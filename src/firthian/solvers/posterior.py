@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from firthian.models.ard import Relevance
 from firthian.packing import diagonal_places, pack, packed_size, triangle, unpack
 from firthian.run import Run
 
@@ -142,6 +144,28 @@ class Gaussians:
         position = {int(old): new for new, old in enumerate(coordinates)}
         self.free = np.array([position[int(k)] for k in self.free if int(k) in position])
         self.fixed = np.array([position[int(k)] for k in self.fixed], dtype=np.int64)
+
+
+@dataclass
+class State:
+    """Where the inference is: the posteriors of all factors, and the bound after each half sweep."""
+
+    words: Gaussians
+    contexts: Gaussians
+    relevance: Relevance
+    dimension: int
+    #: Whether the covariances were computed anew with the curvature of the logistic function.
+    calibrated: bool = False
+    #: The bound after each full sweep.
+    history: list[float] = field(default_factory=list)
+    #: The bound at the start and after each half sweep: words, then contexts with precisions and rotation, ...
+    halves: list[float] = field(default_factory=list)
+
+    def record(self, bound: float, full: bool) -> None:
+        """Note the bound after a half sweep, or a full one."""
+        self.halves.append(bound)
+        if full:
+            self.history.append(bound)
 
 
 def _outer(means: Array, width: int) -> Array:
