@@ -15,10 +15,6 @@ import numpy as np
 from firthian.errors import FirthianError
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Number = float | Array
-
-#: e to more than this is not a count any more; a mean that wants to be larger stays here, and the solver reports it.
-LARGEST_ETA = 30.0
 
 
 class Family:
