@@ -72,7 +72,7 @@ def test_sweeps_lower_the_objective():
 def test_no_weight_and_no_file_are_plain_emf():
     _, counts = random_counts(30)
     plain = Supervised(epochs=3).solve(semf(counts, Run()), 4, Run()).words
-    model = SupervisedEMF(ef.binomial(counts, Run(), 8.0, 0.6), Taught(QUESTIONS, 0), 0.0)
+    model = SupervisedEMF(ef.binomial(counts, Run()), Taught(QUESTIONS, 0), 0.0)
     assert np.allclose(Supervised(epochs=3).solve(model, 4, Run()).words, plain, atol=1e-4)
 
 

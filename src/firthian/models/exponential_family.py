@@ -319,8 +319,8 @@ def _sums(pairs: SeenPairs, words: int) -> tuple[Array, Array]:
 def binomial(
     counts: Counts,
     run: Run,
-    negative: float = 5.0,
-    ns_exponent: float = 0.75,
+    negative: float = 6.0,
+    ns_exponent: float = 0.6,
     truncate_counts: float = 0.0,
     diagonal: bool = True,
 ) -> ExponentialFamily:

@@ -78,7 +78,7 @@ def semf(
     run: Run,
     analogies: str = "",
     weight: float = 0.05,
-    negative: float = 8.0,
+    negative: float = 6.0,
     ns_exponent: float = 0.6,
     truncate_counts: float = 0.0,
     diagonal: bool = True,

@@ -9,7 +9,7 @@ from firthian.recipes.recipe import Option, Recipe
 
 _MODEL = f"{MODELS}.exponential_family"
 
-_NEGATIVE = Option("negative", 8.0, "k: noise for each pair that was seen", low=1e-9)
+_NEGATIVE = Option("negative", 6.0, "k: noise for each pair that was seen", low=1e-9)
 _TRUNCATE_COUNTS = Option("truncate_counts", 0.0, "larger counts are cut off here; 0 is never", low=0)
 _DIAGONAL = Option("diagonal", True, "a word may be its own context")
 _RIDGE = Option("ridge", 0.0, "weight of the squared lengths of all vectors", "solver", low=0)
@@ -28,6 +28,7 @@ _STEP = Option(
     "solver",
     choices=("damped", "newton"),
 )
+_CENTRE = Option("centre", True, "the mean of all word vectors is taken off", "solver")
 _DAMPING = Option("damping", 0.1, "smaller takes longer damped steps", "solver", low=1e-3, high=100)
 
 _BINOMIAL_MODEL = (_NEGATIVE, replace(SMOOTHING, default=0.6), _TRUNCATE_COUNTS, _DIAGONAL)
@@ -132,6 +133,7 @@ LIKELIHOOD = (
             _DAMPING,
             _RIDGE,
             COMBINE,
+            _CENTRE,
         ),
         counting=DYNAMIC,
         aliases=("sgns", "emf"),
@@ -177,6 +179,7 @@ LIKELIHOOD = (
             _DAMPING,
             _RIDGE,
             COMBINE,
+            _CENTRE,
         ),
         counting=DYNAMIC,
     ),

@@ -30,7 +30,7 @@ class Supervised(Alternating):
         treatment = WithAnalogies(unseen.choose(self.unseen, self.sampled_zeros), model, factors)
         rule = steps.choose("damped", self.damping)
         objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
-        return solution(model, factors, objective, self.combine, {"unseen": self.unseen})
+        return solution(model, factors, objective, self.combine, {"unseen": self.unseen}, self.centre)
 
 
 class WithAnalogies:
