@@ -77,7 +77,7 @@ def _folder_bytes() -> Callable[[Path], dict[str, bytes]]:
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of real corpora; the test is skipped where there is none."""
-    from firthian.datasets.registry import data_folder
+    from firthian.datasets import data_folder
 
     folder = data_folder()
     if folder is None or not (folder / "corpora").is_dir():

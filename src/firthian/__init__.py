@@ -5,7 +5,7 @@ text --corpus--> ids + Vocabulary --cooccurrence--> Counts --models x solvers-->
 >>> import firthian as ft
 >>> counts = ft.count(["the cat sat on the mat", "the dog sat on the mat"], min_count=1)
 >>> counts
-<Counts: 6 words, 20 pairs, window 5>
+<Counts: 6 words, 29 pairs, window 5>
 """
 
 from __future__ import annotations

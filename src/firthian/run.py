@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from firthian.errors import FirthianError
 from firthian.memory import check_budget
 from firthian.parallel import Executor, Threads
 from firthian.progress import Progress, Silent
@@ -39,6 +40,8 @@ class Run:
         progress: Progress | None = None,
     ) -> Run:
         """Check what the user said and fill in the rest."""
+        if seed < 0:
+            raise FirthianError(f"the seed must be at least 0, got {seed}", hint="1 will do")
         return cls(seed, Threads(workers), check_budget(memory), progress or Silent())
 
     def generator(self, *purpose: int) -> np.random.Generator:

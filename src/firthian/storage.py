@@ -25,7 +25,7 @@ from firthian.errors import FirthianError, from_os_error
 Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Files by which a folder is known as ours; only such a folder may be replaced by ``--force``.
-MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json")
+MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json", "firthian.json")
 
 
 def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
@@ -85,7 +85,7 @@ def replace(staging: Path, target: Path, force: bool) -> None:
     if not (target.exists() or target.is_symlink()):
         staging.rename(target)
         return
-    check_folder(target, force)
+    (check_folder if staging.is_dir() else check_target)(target, force)
     old = target.absolute().with_name(f".{target.name}.old-{os.getpid()}")
     target.rename(old)
     try:

@@ -9,7 +9,6 @@ import lzma
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -199,7 +198,7 @@ def test_stores_of_other_versions_and_damaged_ones(firth: Firth, corpus: Path, t
     firth("info", target).complains("values.npy is damaged")
     (target / "values.npy").unlink()
     firth("info", target).complains("values.npy: no such file")
-    firth("info", corpus).complains("not something Firthian wrote")
+    firth("info", corpus).complains(str(corpus))
     firth("info", target / "none").complains("does not exist")
 
 
@@ -288,11 +287,13 @@ def test_a_disk_that_is_full_while_an_old_target_is_there(
 
 
 def test_help_is_quick_and_needs_no_compiler() -> None:
+    # Processor seconds, not those of the clock: other tests run beside this one.
     best = np.inf
     for _ in range(5):
-        begin = time.perf_counter()
+        before = os.times()
         subprocess.run([sys.executable, "-m", "firthian", "--help"], check=True, stdout=subprocess.DEVNULL)
-        best = min(best, time.perf_counter() - begin)
+        after = os.times()
+        best = min(best, sum(after[2:4]) - sum(before[2:4]))
     program = "import sys; from firthian.cli.app import main; main(['--help']); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numba", "scipy", "sklearn", "safetensors"} & set(loaded)

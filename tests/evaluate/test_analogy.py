@@ -13,7 +13,7 @@ from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate import Questions, analogy, compare_analogy
 from firthian.evaluate.words import Lookup
-from firthian.kernels.analogies import sparse_products
+from firthian.kernels.analogies import best_answers, sparse_products
 from firthian.run import Run
 from firthian.vectors.vectors import Vectors
 from tests.evaluate.conftest import planted, random_vectors
@@ -94,6 +94,17 @@ def test_a_tie_goes_to_the_more_frequent_word(monkeypatch, block):
     vectors = Vectors(matrix, Vocabulary(list("abcdef")))
     found = analogy.answer(vectors, np.array([[0, 1, 2], [1, 0, 2]]), Lookup(vectors), Run.create())
     assert found.tolist() == [[3, 3], [3, 3]]
+
+
+def test_a_tie_within_a_block_goes_to_the_first_candidate_that_is_not_excluded():
+    cosines = np.zeros((3, 300), dtype=np.float32)
+    cosines[1:, [70, 150, 151, 290]] = 0.5
+    inverse = (1 / (0.5 * cosines + 0.5)).astype(np.float32)
+    best, where = np.empty((3, 2), dtype=np.float32), np.empty((3, 2), dtype=np.int64)
+    excluded = np.array([[0, 1, 2], [70, 1, -5], [70, 150, 151]])
+    best_answers(cosines, inverse, np.tile([0, 1, 2], (3, 1)), excluded, 0.5, 0.5, best, where)
+    assert where.tolist() == [[70, 70], [150, 150], [290, 290]]
+    np.testing.assert_allclose(best, [[1, 0.75**2 * 2]] * 3)
 
 
 def test_the_words_of_a_question_are_never_its_answer():

@@ -8,22 +8,16 @@ import json
 
 import pytest
 
-import firthian
 from firthian.cli.app import main
 from tests.evaluate.conftest import planted
 
 
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
-    """Run the command in a folder with one test file of each kind; any path but ``absent`` opens planted vectors."""
-
-    def load(path):
-        if path.name == "absent":
-            raise firthian.FirthianError("absent does not exist", hint="check the path")
-        return planted(seed=len(path.name))
-
-    monkeypatch.setattr(firthian, "load", load, raising=False)
+    """Run the command in a folder with planted vectors and one test file of each kind."""
     monkeypatch.chdir(tmp_path)
+    for name in ("kv", "other"):
+        planted(seed=len(name)).save(name)
     (tmp_path / "pairs.txt").write_text("land1 city1 9\nland1 land2 5\nland3 noise3 1\nland4 zebra 99\n")
     (tmp_path / "quads.txt").write_text(
         ": capitals\nland1 city1 land2 city2\nland1 city1 land3 city3\n: others\nland4 city4 land5 city5\n"

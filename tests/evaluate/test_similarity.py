@@ -47,7 +47,7 @@ def test_sparse_vectors_score_as_dense_ones(score):
 @pytest.mark.parametrize("form", ["covariances", "variances"])
 def test_the_product_kernel_is_a_gaussian_density(form):
     random = np.random.default_rng(4)
-    means = random.normal(size=(6, 3))
+    means = random.normal(size=(6, 3)).astype(np.float32).astype(np.float64)
     variances = random.uniform(0.5, 2, size=(6, 3))
     full = np.stack([np.diag(row) for row in variances])
     if form == "covariances":

@@ -16,6 +16,7 @@ from firthian.solvers.operators import SparseOperator
 from firthian.solvers.spectral import top_eigen, top_singular
 from firthian.vectors.added import add_words
 from firthian.vectors.likelihood import TextModel
+from firthian.vectors.psd_factor import PSDFactor
 from tests.reference import psd as twin
 
 
@@ -54,15 +55,23 @@ def test_block_descent_equals_its_dense_twin(counts, ridge):
         seen = seen | np.eye(len(g), dtype=bool) & seen
     expected, losses = twin.block_descent(g, w, seen, 5, 6, ridge)
     model = WeightedPMI(counts, Run(), cut=0.05)
-    solution = BlockDescent(iterations=6, ridge=ridge).solve(model, 5, Run())
+    solution = BlockDescent(iterations=6, ridge=ridge, step=1.0, centre=False).solve(model, 5, Run())
     fitted = solution.words.astype(np.float64) @ solution.words.T
     assert np.abs(fitted - expected).max() < 1e-5 * max(1, np.abs(expected).max()) * 10
     assert np.allclose(solution.objective, losses, rtol=1e-4)
 
 
-def test_the_loss_never_rises_and_auto_converges(counts):
+def test_longer_steps_get_further(counts):
     model = WeightedPMI(counts, Run())
-    solution = BlockDescent(iterations=12).solve(model, 4, Run())
+    plain, longer = (BlockDescent(iterations=5, step=step).solve(model, 4, Run()).objective for step in (1.0, 1.9))
+    assert longer[0] == plain[0]
+    assert longer[-1] < plain[-1]
+
+
+@pytest.mark.parametrize("step", [1.0, 1.9])
+def test_the_loss_never_rises_and_auto_converges(counts, step):
+    model = WeightedPMI(counts, Run())
+    solution = BlockDescent(iterations=12, step=step).solve(model, 4, Run())
     assert len(solution.objective) == 12
     steps = np.diff(solution.objective)
     assert (steps <= 1e-6 * np.abs(solution.objective[0])).all()
@@ -87,7 +96,7 @@ def test_a_larger_ridge_gives_shorter_vectors():
 
 def test_eigenvalue_power_scales_the_columns():
     counts = ft.count(corpus(), window=3, min_count=1)
-    half, none = (ft.train(counts, "psd", vector_size=5, eigenvalue_power=power) for power in (0.5, 0.0))
+    half, none = (ft.train(counts, "psd", vector_size=5, eigenvalue_power=power, centre=False) for power in (0.5, 0.0))
     scale = np.sqrt(half.extras["eigenvalues"])
     assert np.allclose(half.matrix, none.matrix * scale, rtol=1e-4, atol=1e-6)
 
@@ -111,6 +120,17 @@ def test_regression_solves_its_normal_equations(pairs, ridge):
         assert np.allclose(found[0], twin.regression(chosen, weights, targets, ridge), atol=2e-4)
 
 
+def test_vectors_are_centred_and_lead_back_to_the_factor():
+    counts = ft.count(corpus(), window=3, min_count=1)
+    plain, centred = (
+        ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25, centre=centre) for centre in (False, True)
+    )
+    assert np.abs(centred.matrix.mean(axis=0)).max() < 1e-5
+    factors = [PSDFactor(vectors, "a test").rows() for vectors in (plain, centred)]
+    assert np.allclose(*factors, atol=1e-5)
+    assert np.allclose(PSDFactor(centred, "a test").shown(factors[0]), centred.matrix, atol=1e-5)
+
+
 def test_blockwise_with_every_word_in_the_core_is_psd():
     counts = ft.count(corpus(), window=3, min_count=1)
     whole = ft.train(counts, "psd", vector_size=5)
@@ -122,7 +142,7 @@ def test_blockwise_with_every_word_in_the_core_is_psd():
 def test_blockwise_words_are_regressions_on_the_core(context):
     counts = ft.count(corpus(), window=3, min_count=1, context=context)
     core = 30
-    vectors = ft.train(counts, "psd-blockwise", vector_size=5, core=core, band_ridges="2,4")
+    vectors = ft.train(counts, "psd-blockwise", vector_size=5, core=core, band_ridges="2,4", centre=False)
     x = counts.to_scipy().toarray().astype(np.float64)
     total, row, column = x.sum(), x.sum(axis=1), x.sum(axis=0)
     stats = vectors.record["stats"]
@@ -165,7 +185,7 @@ def test_the_likelihood_agrees_with_brute_force(context, residuals):
     counts = ft.count(corpus(), window=3, min_count=1, context=context)
     vectors = ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25)
     model = TextModel(vectors, counts, residuals)
-    power_half = ft.train(counts, "psd", vector_size=5)
+    power_half = ft.train(counts, "psd", vector_size=5, centre=False)
     factor = power_half.matrix.astype(np.float64)
     x = counts.to_scipy().toarray().astype(np.float64)
     g, _ = twin.targets_and_weights(x, 0.02, 0.01)

@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 import firthian as ft
-from firthian.datasets.registry import data_folder
+from firthian.datasets import data_folder
 
 #: The first part of the corpus that is read: 17 million tokens.
 BYTES = 100_000_000

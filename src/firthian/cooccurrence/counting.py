@@ -37,10 +37,13 @@ from firthian.corpus.spool import Spool, tokenize_corpus
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.corpus.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
 from firthian.errors import FirthianError, from_os_error
-from firthian.memory import INTERPRETER_BYTES, check_budget
+from firthian.memory import INTERPRETER_BYTES, check_budget, show_size
 from firthian.parallel import Executor, Threads
 from firthian.progress import Progress, Silent
 from firthian.storage import check_folder, replace, write_file
+
+#: What a word of the vocabulary takes: its string, its place in the index and the lists, its counts and sums.
+BYTES_PER_WORD = 300
 
 #: At most so many runs are open at once; more are merged in rounds.
 OPEN_RUNS = 32
@@ -140,10 +143,15 @@ class HowToRun:
         return self.executor.workers + 2
 
     def group_tokens(self, words: int) -> int:
-        """How many tokens can be counted at once: what the fixed parts leave of the budget, at least an eighth of it."""
+        """How many tokens can be counted at once: what the fixed parts leave of the budget."""
         in_flight = self._in_flight * (max(self.block_pairs, words) * BYTES_PER_PAIR + words * 9)
-        fixed = INTERPRETER_BYTES + in_flight + words * 200
-        left = max(self.budget - fixed, self.budget // 8)
+        fixed = INTERPRETER_BYTES + in_flight + words * BYTES_PER_WORD
+        left = self.budget - fixed
+        if left < self.budget // 16:
+            raise FirthianError(
+                f"a vocabulary of {words:,} words needs more than {show_size(self.budget)} of memory",
+                hint=f"give --memory {show_size(fixed * 1.2).replace(' ', '')}, fewer --workers, or raise --min-count",
+            )
         return int(min(left // BYTES_PER_TOKEN, 2**31 - 2**20))
 
 

@@ -302,7 +302,7 @@ def open_corpus(
 ) -> Corpus:
     """Take whatever a user may call a corpus: a path, several paths, or documents.
 
-    A list of strings is a list of paths when each names something that exists (or is ``-``), else a list of texts.
+    A list of strings is a list of paths when one of them names something that exists (or is ``-``), else of texts.
     """
     if isinstance(source, str | os.PathLike):
         return Files([os.fspath(source)], format, text_column)
@@ -310,7 +310,8 @@ def open_corpus(
         return source  # type: ignore[return-value]
     if isinstance(source, list | tuple) and source and all(isinstance(item, str | os.PathLike) for item in source):
         paths = [os.fspath(item) for item in source]
-        if any(isinstance(item, os.PathLike) for item in source) or all(_is_path(item) for item in paths):
+        # One that exists makes all of them paths: a mistyped one must not be counted as a text of one word.
+        if any(isinstance(item, os.PathLike) for item in source) or any(map(_is_path, paths)):
             return Files(paths, format, text_column)
     return Documents(source)
 

@@ -15,6 +15,10 @@ _DESCENT_OPTIONS = (
         "iterations", 4, "block descent iterations, or auto: until the loss settles", "solver", low=1, words=("auto",)
     ),
     Option("ridge", 0.0, "Tikhonov mu of the core: taken from every eigenvalue", "solver", low=0),
+    Option(
+        "step", 1.9, "length of a step; 1 is the paper's algorithm, longer ones get further", "solver", low=0.1, high=2
+    ),
+    Option("centre", True, "take the mean from every vector", "solver"),
     POWER,
 )
 

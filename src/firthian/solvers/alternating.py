@@ -17,7 +17,8 @@ class Alternating:
     """``epochs`` sweeps. Contexts come first: words have a good start, contexts begin at 0.
 
     ``unseen`` says how the pairs that were never seen are treated (``firthian.solvers.unseen``), ``step`` how far a step
-    goes (``firthian.solvers.steps``). ``centre`` takes the mean off all word vectors. The objective after each sweep is what the treatment gives, plus the ridge.
+    goes (``firthian.solvers.steps``). ``centre`` takes the mean off all word vectors. The
+    objective after each sweep is what the treatment gives, plus the ridge.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("side", "start", "stats")

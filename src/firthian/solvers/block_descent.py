@@ -7,6 +7,7 @@ and its largest eigenpairs need only products with the two.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,58 +45,95 @@ class LowRankPlusSparse:
     transposed_times = times
 
 
+@dataclass(frozen=True)
+class _Iterate:
+    """An approximation X_t = factor·factorᵀ, and what it gives on the seen pairs."""
+
+    vectors: Array
+    values: Array
+    factor: Array
+    fitted: Array
+    loss: float
+
+
 class BlockDescent:
     """Alternates between filling in and taking the nearest matrix; the weighted loss never rises.
 
-    ``iterations`` is a number, or ``auto``: until the loss falls by less than a thousandth. ``ridge`` mu adds mu·tr(X) to
-    the loss (Tikhonov on the vectors), which takes mu from every eigenvalue. Vectors are ``Q·lambda^eigenvalue_power``.
+    ``iterations`` is a number, or ``auto``: until the loss falls by less than a thousandth. ``step`` 1 is the paper's
+    algorithm. It is a gradient step of length 1 followed by a projection; a longer step (below 2) gets further, and one that
+    raises the loss is taken back and done with length 1, which cannot. ``ridge`` mu adds mu·tr(X) to the loss (Tikhonov on
+    the vectors), which takes mu from every eigenvalue. Vectors are ``Q·lambda^eigenvalue_power``, with ``centre`` less their
+    mean: one direction is common to all words, and without it similarities are clearer.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("indptr", "indices", "targets", "weights", "loss")
 
-    def __init__(self, iterations: int | str = 4, ridge: float = 0.0, eigenvalue_power: float = 0.5) -> None:
+    def __init__(
+        self,
+        iterations: int | str = 4,
+        ridge: float = 0.0,
+        eigenvalue_power: float = 0.5,
+        step: float = 1.9,
+        centre: bool = True,
+    ) -> None:
         self.iterations = iterations
         self.ridge = ridge
         self.eigenvalue_power = eigenvalue_power
+        self.step = step
+        self.centre = centre
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model; fewer dimensions come back when there are fewer positive eigenvalues."""
         automatic = self.iterations == "auto"
         rounds = MOST_ITERATIONS if automatic else int(self.iterations)
         run.progress.start("factorising", None if automatic else rounds)
-        objective: list[float] = []
-        vectors: Array | None = None
-        factor = np.empty((model.words, 0), dtype=np.float32)
-        kept = np.empty(0)
         # X_0 = G/2 on seen pairs, so W∘G + (1 - W)∘X_0; 0 on the others, where the paper has a constant.
-        change = model.targets * (0.5 + 0.5 * model.weights)
-        status = "stopped"
-        for _ in range(rounds):
-            operator = LowRankPlusSparse(
-                factor, SparseOperator(model.indptr, model.indices, change, (model.words, model.words), symmetric=True)
-            )
-            values, vectors = top_eigen(operator, dimension, run, "largest", vectors)
-            values = values - self.ridge
-            positive = values > 0
-            kept = values[positive]
-            if kept.size == 0:
-                raise FirthianError(
-                    "the matrix has no positive eigenvalue to make vectors of",
-                    hint="use a larger corpus" if self.ridge == 0 else "lower the ridge",
-                )
-            factor = np.ascontiguousarray(vectors[:, positive] * np.sqrt(kept).astype(np.float32))
-            fitted = pattern_products(model, factor, run)
-            objective.append(model.loss(fitted) + self.ridge * float(kept.sum()))
-            run.progress.advance(1, f"loss {objective[-1]:.6g}")
-            if automatic and len(objective) > 1 and objective[-2] - objective[-1] <= SMALL_FALL * objective[-2]:
+        last = self._project(model, dimension, None, model.targets * (0.5 + 0.5 * model.weights), 1.0, run)
+        objective = [last.loss]
+        run.progress.advance(1, f"loss {last.loss:.6g}")
+        status, taken_back = "stopped", 0
+        for _ in range(rounds - 1):
+            change = model.weights * (model.targets - last.fitted)
+            next_ = self._project(model, dimension, last, change, self.step, run)
+            if next_.loss > last.loss and self.step > 1:
+                taken_back += 1
+                next_ = self._project(model, dimension, last, change, 1.0, run)
+            fall, last = last.loss - next_.loss, next_
+            objective.append(last.loss)
+            run.progress.advance(1, f"loss {last.loss:.6g}")
+            if automatic and fall <= SMALL_FALL * objective[-2]:
                 status = "converged"
                 break
-            change = model.weights * (model.targets - fitted)
-        stats = {"iterations": len(objective), "positive_dimensions": int(kept.size)}
-        scaled = factor * (kept ** (self.eigenvalue_power - 0.5)).astype(np.float32)
-        return Solution(
-            scaled, None, objective, status, {**stats, **model.stats()}, {"eigenvalues": kept.astype(np.float64)}
-        )
+        stats = {"iterations": len(objective), "positive_dimensions": int(last.values.size), "taken_back": taken_back}
+        shown, extras = self.shown(last.factor, last.values, model.words)
+        return Solution(shown, None, objective, status, {**stats, **model.stats()}, extras)
+
+    def shown(self, factor: Array, values: Array, core: int) -> tuple[Array, dict[str, Array]]:
+        """Give the vectors a user sees, bent and centred on the core, and what leads back to the factor."""
+        bent = factor * (values ** (self.eigenvalue_power - 0.5)).astype(np.float32)
+        centre = bent[:core].mean(axis=0, dtype=np.float64) if self.centre else np.zeros(bent.shape[1])
+        return bent - centre.astype(np.float32), {"eigenvalues": values, "centre": centre.astype(np.float32)}
+
+    def _project(
+        self, model: Any, dimension: int, last: _Iterate | None, change: Array, step: float, run: Run
+    ) -> _Iterate:
+        """Give the nearest positive semidefinite matrix of low rank to ``X + step·change``."""
+        shape = (model.words, model.words)
+        before = last.factor if last is not None else np.empty((model.words, 0), dtype=np.float32)
+        sparse = SparseOperator(model.indptr, model.indices, np.float32(step) * change, shape, symmetric=True)
+        start = last.vectors if last is not None else None
+        values, vectors = top_eigen(LowRankPlusSparse(before, sparse), dimension, run, "largest", start)
+        values = values - step * self.ridge
+        positive = values > 0
+        if not positive.any():
+            raise FirthianError(
+                "the matrix has no positive eigenvalue to make vectors of",
+                hint="use a larger corpus" if self.ridge == 0 else "lower the ridge",
+            )
+        values = values[positive]
+        factor = np.ascontiguousarray(vectors[:, positive] * np.sqrt(values).astype(np.float32))
+        fitted = pattern_products(model, factor, run)
+        return _Iterate(vectors, values, factor, fitted, model.loss(fitted) + self.ridge * float(values.sum()))
 
 
 def pattern_products(model: Any, factor: Array, run: Run) -> Array:

@@ -21,10 +21,16 @@ class Blockwise:
     requires: ClassVar[tuple[str, ...]] = (*BlockDescent.requires, "counts", "scale")
 
     def __init__(
-        self, iterations: int | str = 4, ridge: float = 0.0, eigenvalue_power: float = 0.5, band_ridges: str = "2,4,8"
+        self,
+        iterations: int | str = 4,
+        ridge: float = 0.0,
+        eigenvalue_power: float = 0.5,
+        step: float = 1.9,
+        centre: bool = True,
+        band_ridges: str = "2,4,8",
     ) -> None:
-        self.descent = BlockDescent(iterations, ridge, 0.5)
-        self.eigenvalue_power = eigenvalue_power
+        self.descent = BlockDescent(iterations, ridge, 0.5, step, centre=False)
+        self.result = BlockDescent(eigenvalue_power=eigenvalue_power, centre=centre)
         self.band_ridges = read_ridges(band_ridges)
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
@@ -40,8 +46,8 @@ class Blockwise:
             added = regress(relations, core.words, bands(others.size, self.band_ridges), run)
             matrix = np.concatenate([core.words, added])
             stats["unrelated_words"] = int(relations.unrelated.size)
-        scaled = matrix * (core.extras["eigenvalues"] ** (self.eigenvalue_power - 0.5)).astype(np.float32)
-        return Solution(scaled, None, core.objective, core.status, stats, core.extras)
+        shown, extras = self.result.shown(matrix, core.extras["eigenvalues"], model.words)
+        return Solution(shown, None, core.objective, core.status, stats, extras)
 
 
 def read_ridges(text: str) -> tuple[float, ...]:

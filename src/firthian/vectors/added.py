@@ -10,9 +10,9 @@ import numpy as np
 from firthian.cooccurrence.counts import Counts
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.models.psd import Scale
 from firthian.models.psd_words import regress, relate
 from firthian.run import Run
+from firthian.vectors.psd_factor import PSDFactor
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -36,12 +36,7 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
     Each new word is regressed on the words it occurs with, measured with the trained model's own scale.
     A word that shares no pair with them is left out and named.
     """
-    stats = vectors.record.get("stats", {})
-    if "cut_root" not in stats or "eigenvalues" not in vectors.extras:
-        raise FirthianError(
-            f"words can only be added to vectors of the recipes psd and psd-blockwise, not {vectors.record.get('recipe')}",
-            hint="train with -m psd",
-        )
+    base = PSDFactor(vectors, "adding words")
     if ridge < 0:
         raise FirthianError(f"the ridge must be at least 0, got {ridge}", hint=f"{DEFAULT_RIDGE:g} is usual")
     run = run or Run()
@@ -51,13 +46,10 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
         raise FirthianError("the counts hold no word that the vectors lack", hint="give counts of other text")
     old = np.array([index.get(word, -1) for word in counts.vocabulary], dtype=np.int64)
     # Only the core is regressed on; a word added earlier is no witness for later ones.
-    core_ids = np.where(old < stats["core"], old, -1)
-    scale = Scale(stats["kappa"], stats["cut_root"], stats["weight_power"])
+    core_ids = np.where(old < base.core, old, -1)
     run.progress.start("adding words", new.size)
-    relations = relate(counts, new, core_ids, scale)
-    power = vectors.record["options"].get("eigenvalue_power", 0.5) - 0.5
-    bend = (vectors.extras["eigenvalues"] ** power).astype(np.float32)
-    found = regress(relations, vectors.matrix[: stats["core"]] / bend, np.full(new.size, ridge), run) * bend
+    relations = relate(counts, new, core_ids, base.scale)
+    found = base.shown(regress(relations, base.rows(base.core), np.full(new.size, ridge), run))
     placed = np.diff(relations.indptr) > 0
     words = [counts.vocabulary.words[n] for n in new]
     kept = [word for word, good in zip(words, placed, strict=True) if good]
@@ -66,7 +58,9 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
         np.concatenate([vectors.vocabulary.counts, counts.vocabulary.counts[new[placed]]]),
     )
     record = dict(vectors.record)
-    record["added"] = [*record.get("added", []), {"words": len(kept), "ridge": ridge, "counts": counts.record}]
+    unrelated = [word for word, good in zip(words, placed, strict=True) if not good]
+    note = {"words": len(kept), "unrelated": unrelated, "ridge": ridge, "counts": counts.record}
+    record["added"] = [*record.get("added", []), note]
     matrix = np.concatenate([np.asarray(vectors.matrix), found[placed]])
     result = Vectors(matrix, vocabulary, extras=vectors.extras, record=record)
-    return Added(result, kept, [word for word, good in zip(words, placed, strict=True) if not good])
+    return Added(result, kept, unrelated)

@@ -16,7 +16,7 @@ from firthian.cooccurrence.counts import Counts
 from firthian.corpus.readers import Corpus
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.errors import FirthianError
-from firthian.models.psd import Scale
+from firthian.vectors.psd_factor import PSDFactor
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -57,12 +57,7 @@ class TextModel:
     def __init__(
         self, vectors: Vectors, counts: Counts | None = None, residuals: str = "none", normalise: bool = False
     ) -> None:
-        stats = vectors.record.get("stats", {})
-        if "cut_root" not in stats or "eigenvalues" not in vectors.extras:
-            raise FirthianError(
-                f"vectors of the recipe {vectors.record.get('recipe')} give text no likelihood",
-                hint="train with -m psd",
-            )
+        base = PSDFactor(vectors, "the likelihood of text")
         if residuals not in ("none", "seen"):
             raise FirthianError(f"residuals must be none or seen, got {residuals!r}", hint="none is usual")
         if residuals == "seen" and counts is None:
@@ -71,12 +66,11 @@ class TextModel:
         self.counts = counts if residuals == "seen" else None
         self.normalise = normalise
         self.window = int(vectors.record["counts"]["options"]["window"])
-        power = vectors.record["options"].get("eigenvalue_power", 0.5) - 0.5
-        #: Vectors whose products approximate PMI, whatever power the user asked for.
-        self.factor = np.asarray(vectors.matrix, dtype=np.float64) / vectors.extras["eigenvalues"] ** power
+        #: Vectors whose products approximate PMI, whatever power and centre the user asked for.
+        self.factor = base.rows()
         counted = np.maximum(vectors.vocabulary.counts.astype(np.float64), 0.5)
         self.log_unigram = np.log(counted / counted.sum())
-        self.scale = Scale(stats["kappa"], stats["cut_root"], stats["weight_power"])
+        self.scale = base.scale
         if (
             self.counts is not None
             and self.counts.vocabulary.words != vectors.vocabulary.words[: len(self.counts.vocabulary)]

@@ -1,0 +1,60 @@
+"""Run a command as a process of its own: wall and CPU seconds, peak anonymous memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+FIRTH = (sys.executable, "-m", "firthian")
+
+
+@dataclass(frozen=True)
+class Cost:
+    wall: float
+    cpu: float
+    peak_bytes: int
+    out: str
+
+    def facts(self) -> dict[str, float]:
+        return {"wall": round(self.wall, 3), "cpu": round(self.cpu, 3), "peak_mb": round(self.peak_bytes / 1e6, 1)}
+
+
+def run(command: list[str], **environment: str) -> Cost:
+    """Run once; fail loudly."""
+    before = os.times()
+    begin = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
+    )
+    peak = 0
+    status = Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        peak = max(peak, _anonymous(status))
+        time.sleep(0.01)
+    wall = time.perf_counter() - begin
+    after = os.times()
+    out, error = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{error}")
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return Cost(wall, cpu, peak, out)
+
+
+def best(command: list[str], repeats: int, **environment: str) -> tuple[Cost, list[float]]:
+    """Run several times; give the quickest and every wall time."""
+    costs = [run(command, **environment) for _ in range(repeats)]
+    return min(costs, key=lambda cost: cost.wall), [round(cost.wall, 3) for cost in costs]
+
+
+def _anonymous(status: Path) -> int:
+    try:
+        for line in status.read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, IndexError):
+        pass
+    return 0

@@ -1,0 +1,42 @@
+"""The factor U behind PSDVec vectors: what a user gets may be bent (eigenvalue power) and centred; U·Uᵀ is what fits PMI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from firthian.errors import FirthianError
+from firthian.models.psd import Scale
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class PSDFactor:
+    """Goes from the vectors a user has to the factor, and back."""
+
+    def __init__(self, vectors: Vectors, purpose: str) -> None:
+        stats = vectors.record.get("stats", {})
+        if "cut_root" not in stats or "eigenvalues" not in vectors.extras:
+            raise FirthianError(
+                f"{purpose} needs vectors of the recipes psd and psd-blockwise, not {vectors.record.get('recipe')}",
+                hint="train with -m psd",
+            )
+        self.scale = Scale(stats["kappa"], stats["cut_root"], stats["weight_power"])
+        #: How many of the first words were fitted together.
+        self.core = int(stats["core"])
+        power = vectors.record["options"].get("eigenvalue_power", 0.5) - 0.5
+        self._bend = np.asarray(vectors.extras["eigenvalues"]) ** power
+        self._centre = np.asarray(vectors.extras["centre"])
+        self._matrix = vectors.matrix
+
+    def rows(self, words: int | None = None) -> Array:
+        """Give the factor of the first words, in double precision."""
+        factor: Array = (np.asarray(self._matrix[:words], dtype=np.float64) + self._centre) / self._bend
+        return factor
+
+    def shown(self, factor: Array) -> Array:
+        """Turn rows of the factor into vectors as the user has them."""
+        vectors: Array = (factor * self._bend - self._centre).astype(np.float32)
+        return vectors
