@@ -30,8 +30,8 @@ RATIOS = (0.1, 0.3, 0.5, 0.7)
 
 PAGE = """# EMF, Tables 1 and 2
 
-Share of Google's analogies solved by 3CosAdd, on questions whose words are known. {dimension} dimensions, enwiki17m, words seen {least}
-times or more ({words:,}). The paper's corpus is seven times as large, so figures compare down a column.
+Share of Google's analogies solved by 3CosAdd, on questions whose words are known. {dimension} dimensions, enwiki17m, words
+seen {least} times or more ({words:,}). The paper's corpus is seven times as large, so figures compare down a column.
 
 ## Table 1
 
@@ -65,7 +65,7 @@ def supervised(counts: Any, words: list[tuple[str, str, str, str]], ratio: float
     with tempfile.TemporaryDirectory() as folder:
         path = _write(Path(folder) / "taught.txt", [words[number] for number in taught])
         vectors, seconds = timed(
-            lambda: ft.train(counts, "semf", vector_size=DIMENSION, analogies=str(path), weight=weight)
+            lambda: ft.train(counts, "semf", vector_size=DIMENSION, analogies=str(path), **{"lambda": weight})
         )
     return {"accuracy": accuracy(vectors, [words[number] for number in asked]), "seconds": seconds}
 

@@ -29,8 +29,8 @@ STEPS: dict[str, dict[str, Any]] = {
 
 PAGE = """# Exponential families: one step and more
 
-enwiki17m, words seen {least} times or more, {dimension} dimensions. Google is 3CosAdd / 3CosMul on questions whose words are known; the paper
-answers about a third of the questions, on text8.
+enwiki17m, words seen {least} times or more, {dimension} dimensions. Google is 3CosAdd / 3CosMul on questions whose words
+are known; the paper answers about a third of the questions, on text8.
 
 ## Table 2: iterations
 

@@ -90,7 +90,7 @@ def test_what_is_taught_is_learnt(tmp_path):
         return np.linalg.norm(matrix[b] - matrix[a] + matrix[c] - matrix[d], axis=1).mean()
 
     plain = ft.train(counts, "semf", vector_size=10)
-    taught = ft.train(counts, "semf", vector_size=10, analogies=str(path), weight=0.5)
+    taught = ft.train(counts, "semf", vector_size=10, analogies=str(path), **{"lambda": 0.5})
     assert taught.record["stats"]["unknown_analogies"] == 1
     assert distance(taught) < 0.8 * distance(plain)
 

@@ -19,6 +19,9 @@ from firthian.run import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: The weight of an analogy beside a word's own counts.
+DEFAULT_LAMBDA = 0.05
+
 
 @dataclass(frozen=True)
 class Taught:
@@ -77,13 +80,16 @@ def semf(
     counts: Counts,
     run: Run,
     analogies: str = "",
-    weight: float = 0.05,
     negative: float = 6.0,
     ns_exponent: float = 0.6,
     truncate_counts: float = 0.0,
     diagonal: bool = True,
+    **more: float,
 ) -> SupervisedEMF | ExponentialFamily:
-    """EMF taught by the questions in a file; without one it is EMF."""
+    """EMF taught by the questions in a file; without one it is EMF. ``more`` holds lambda, a word Python keeps for itself."""
+    weight = more.pop("lambda", DEFAULT_LAMBDA)
+    if more:
+        raise TypeError(f"semf has no options {sorted(more)}")
     model = binomial(counts, run, negative, ns_exponent, truncate_counts, diagonal)
     if not analogies:
         return model

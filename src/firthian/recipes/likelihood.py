@@ -171,7 +171,7 @@ LIKELIHOOD = (
         f"{SOLVERS}.supervised:Supervised",
         (
             Option("analogies", "", "a file of questions to learn from; none is plain EMF"),
-            Option("weight", 0.05, "lambda: weight of an analogy", low=0),
+            Option("lambda", 0.05, "weight of an analogy beside a word's own counts", low=0),
             *_BINOMIAL_MODEL,
             Option("epochs", 6, "sweeps over contexts and words", "solver", low=1),
             _UNSEEN,
