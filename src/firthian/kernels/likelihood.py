@@ -229,3 +229,71 @@ def seen_rows(
         sums[row, 4] = bend
         if slope_wanted:
             row_sum(indices, begin, number, products, right, gradient[row])
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def conjugate_rows(
+    indptr: Array,
+    indices: Array,
+    targets: Array,
+    weights: Array,
+    left: Array,
+    right: Array,
+    left_bias: Array,
+    right_bias: Array,
+    penalty: Array,
+    steps: int,
+    first: int,
+    last: int,
+    out: Array,
+) -> None:
+    """Take steps of conjugate gradients towards each row's minimum of sum h·(l·r + a + b - z)² + l'·penalty·l.
+
+    ``out`` gets the new rows of ``left``. The weighted error never rises: each step is the best one in its direction.
+    """
+    width = left.shape[1]
+    longest = 0
+    for row in range(first, last):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    products = np.empty(longest, dtype=np.float32)
+    residual, direction = np.empty(width, dtype=np.float32), np.empty(width, dtype=np.float32)
+    image = np.empty(width, dtype=np.float32)
+    for row in range(first, last):
+        begin = indptr[row]
+        number = indptr[row + 1] - begin
+        row_products(indices, begin, number, left[row], right, products)
+        for p in range(number):
+            other = np.uint64(indices[begin + p])
+            error = targets[begin + p] - (products[p] + left_bias[row] + right_bias[other])
+            products[p] = weights[begin + p] * error
+        row_sum(indices, begin, number, products, right, residual)
+        square = 0.0
+        for k in range(width):
+            out[row, k] = left[row, k]
+            residual[k] -= penalty[k] * left[row, k]
+            direction[k] = residual[k]
+            square += np.float64(residual[k]) * residual[k]
+        start = square
+        for _ in range(steps):
+            if square <= 1e-12 * start or square == 0:
+                break
+            row_products(indices, begin, number, direction, right, products)
+            for p in range(number):
+                products[p] *= weights[begin + p]
+            row_sum(indices, begin, number, products, right, image)
+            bend = 0.0
+            for k in range(width):
+                image[k] += penalty[k] * direction[k]
+                bend += np.float64(direction[k]) * image[k]
+            if bend <= 0:
+                break
+            length = np.float32(square / bend)
+            before = square
+            square = 0.0
+            for k in range(width):
+                out[row, k] += length * direction[k]
+                residual[k] -= length * image[k]
+                square += np.float64(residual[k]) * residual[k]
+            ratio = np.float32(square / before)
+            for k in range(width):
+                direction[k] = residual[k] + ratio * direction[k]

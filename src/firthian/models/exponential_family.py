@@ -21,8 +21,8 @@ from firthian.solvers.spectral import top_eigen
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: The length of a word's vector at the start.
-START_LENGTH = 2.0
+#: The length of a word's vector at the start, and the power of eigenvalues: low powers give weak directions a chance.
+START_LENGTH, START_POWER = 2.0, 0.25
 
 #: A word without company has a bias too.
 SMALLEST_COUNT = 1e-2
@@ -86,11 +86,14 @@ class Side:
     right_share: Array
     #: Whether ``left_bias`` is fitted.
     learns_bias: bool
+    #: Draws behind each row that are not among its pairs.
+    more_events: Array | float = 0.0
 
     @property
     def events(self) -> Array:
         """How many draws each row stands for: its counts, and its part of what every pair costs."""
-        return self._seen() + self.left_share * float(self.right_share.sum())
+        events: Array = self._seen() + self.left_share * float(self.right_share.sum()) + self.more_events
+        return events
 
     def _seen(self) -> Array:
         # held-out counts are negative
@@ -118,13 +121,13 @@ class FirstStep:
 
     def _squares(self, pairs: SeenPairs) -> SeenPairs:
         top = self.model.truncate_weights
-        values = np.maximum(pairs.values, 0)
-        cut = np.minimum(values, np.float32(top)) if top > 0 else values
+        values = pairs.values
+        positive = np.abs(values)
+        cut = np.minimum(positive, np.float32(top)) if top > 0 else positive
         weights = self.model.family.weight(cut)
         weights /= self.model.family.weight(np.float32(top)) if top > 0 else weights.max()
-        targets = np.log(values, out=np.zeros_like(values), where=values > 0)
         # held-out pairs have weight 0
-        return replace(pairs, values=targets, weights=np.where(values > 0, weights, 0).astype(np.float32))
+        return replace(pairs, values=np.log(positive), weights=np.where(values > 0, weights, 0).astype(np.float32))
 
     def side(self, which: str, factors: Factors) -> Side:
         """Give the half problem of ``words`` or ``contexts``."""
@@ -260,7 +263,7 @@ def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
     found, vectors = top_eigen(
         operator, dimension, run, "magnitude", tolerance=START_TOLERANCE, products=START_PRODUCTS * dimension
     )
-    vectors = vectors * np.sqrt(np.abs(found)).astype(np.float32)
+    vectors = vectors * (np.abs(found) ** START_POWER).astype(np.float32)
     lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))
     scale = np.where(lengths > 1e-12, START_LENGTH / np.maximum(lengths, 1e-12), 0.0)
     return np.ascontiguousarray(vectors * scale, dtype=np.float32)
@@ -316,8 +319,8 @@ def _sums(pairs: SeenPairs, words: int) -> tuple[Array, Array]:
 def binomial(
     counts: Counts,
     run: Run,
-    negative: float = 5.0,
-    ns_exponent: float = 0.75,
+    negative: float = 6.0,
+    ns_exponent: float = 0.6,
     truncate_counts: float = 0.0,
     diagonal: bool = True,
 ) -> ExponentialFamily:

@@ -18,6 +18,7 @@ from firthian.run import Run
 from firthian.solvers import steps, unseen
 from firthian.solvers.alternating import solution, sweep
 from firthian.solvers.base import Solution
+from firthian.solvers.cg_als import ConjugateGradients
 
 #: Part of the seen pairs that is held out to stop early, or to find the power.
 HELD_OUT = 0.02
@@ -29,8 +30,7 @@ POWERS = (1.05, 1.15, 1.25, 1.35, 1.5, 1.65, 1.8, 1.95)
 class IWLRLS:
     """``iterations`` 1 fits the seen pairs only; more go on to the likelihood of all pairs.
 
-    ``damping`` belongs to the first iteration, whose curvature is known exactly; 1 is the full step. Steps of later iterations
-    are taken row by row and halved where a row's loss would rise, which is reported.
+    Steps of later iterations are halved for a row where its loss would rise, which is reported.
     With ``early_stop`` the iteration with the lowest loss on held-out pairs is kept.
     """
 
@@ -39,11 +39,11 @@ class IWLRLS:
     def __init__(
         self,
         iterations: int = 1,
-        epochs: int = 4,
+        epochs: int = 2,
         early_stop: bool = False,
         unseen: str = "expanded",
         sampled_zeros: int = 2048,
-        damping: float = 1.0,
+        cg_steps: int = 1,
         ridge: float = 0.0,
         combine: str = "mean",
     ) -> None:
@@ -52,7 +52,7 @@ class IWLRLS:
         self.early_stop = early_stop
         self.unseen = unseen
         self.sampled_zeros = sampled_zeros
-        self.damping = damping
+        self.cg_steps = cg_steps
         self.ridge = ridge
         self.combine = combine
 
@@ -74,14 +74,14 @@ class IWLRLS:
 
     def _first(self, model: Any, start: Factors, run: Run) -> tuple[Factors, list[float]]:
         factors = Factors(*(part.copy() for part in vars(start).values()))
-        rule = steps.Preconditioned(self.damping, 0.1 * self.damping, curvature=True)
+        rule = ConjugateGradients(self.cg_steps)
         return factors, sweep(FirstStep(model), factors, unseen.Ignored(), rule, self.epochs, self.ridge, run)
 
     def _further(
         self, model: Any, factors: Factors, held: HeldOut | None, run: Run
     ) -> tuple[Factors, list[float], dict[str, Any]]:
         treatment = unseen.choose(self.unseen, self.sampled_zeros)
-        rule = steps.Preconditioned(self.damping, 0.1 * self.damping, curvature=True, careful=True)
+        rule = steps.Preconditioned(1.0, 0.1, curvature=True, careful=True)
         best: tuple[float, int, Factors] | None = None
         judged: list[float] = []
         objective: list[float] = []

@@ -93,8 +93,8 @@ class Preconditioned:
             if halving == MOST_HALVINGS:
                 break
             now = unseen.losses(side, run, turn, waiting) + penalties(side.left, ridge)
-            # not (<=), so that a loss that is not a number counts as risen
-            waiting &= ~(now <= before + 1e-6 * np.abs(before))
+            # a loss that is not a number counts as risen
+            waiting &= ~(np.isfinite(now) & (now <= before + 1e-6 * np.abs(before)))
             if not waiting.any():
                 break
             self.halved += int(waiting.sum())

@@ -156,6 +156,11 @@ class Exact:
         sums = np.zeros((len(vectors), 3))
 
         def block(begin: int, end: int) -> None:
+            # a mean too large for a float is infinite, and so is the loss: steps notice
+            with np.errstate(over="ignore", invalid="ignore"):
+                fill(begin, end)
+
+        def fill(begin: int, end: int) -> None:
             part = slice(begin, end)
             eta, rho, x, places = self._block(side, begin, end)
             slope = side.family.slope(np.float32(0), eta, rho)
@@ -178,7 +183,9 @@ class Exact:
         losses = np.zeros(len(side.left))
 
         def block(begin: int, end: int) -> None:
-            if active is None or active[begin:end].any():
+            if active is not None and not active[begin:end].any():
+                return
+            with np.errstate(over="ignore", invalid="ignore"):
                 losses[begin:end] = self._loss(side, *self._block(side, begin, end))
 
         run.over_rows(block, len(losses), DENSE_ROWS)
