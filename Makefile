@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
+# The exports need no more than the CPU; name another build of torch where this one is too large.
+TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-slow lint bench docs clean
+.PHONY: demo test test-slow test-heavy lint bench docs clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -21,6 +23,10 @@ $(STAMPS)/bench: $(STAMPS)/dev
 	$(BIN)/pip install --quiet -e '.[bench]'
 	@touch $@
 
+$(STAMPS)/heavy: $(STAMPS)/dev
+	$(BIN)/pip install --quiet '$(TORCH)' -e '.[heavy]'
+	@touch $@
+
 demo: $(STAMPS)/base  ## count the demo corpus and show what comes out
 	$(BIN)/firth demo
 
@@ -29,6 +35,9 @@ test: $(STAMPS)/dev lint  ## the whole test suite
 
 test-slow: $(STAMPS)/dev  ## the long tests too
 	$(BIN)/pytest -n 2
+
+test-heavy: $(STAMPS)/heavy  ## exports in the libraries that need torch, the notebook in Jupyter
+	$(BIN)/pytest -m slow tests/vectors/test_exports_heavy.py tests/notebook
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

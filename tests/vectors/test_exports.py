@@ -28,7 +28,7 @@ TEXTS = [
     "",
     "a b c a b a",
     "ΣΑΣ σας ΟΔΟΣ. naïve NAI\u0308VE",
-    "tea " * 2000,
+    "tea " * 2000 + "cup " * 2000,
     "tea\ncup\tmilk's\r\n-tea- 'cup' tea--cup",
 ]
 
