@@ -189,7 +189,7 @@ def test_gaussian_is_the_truncated_svd():
 def test_careful_steps_never_raise_the_loss_and_reach_a_stationary_point(name):
     model, factors, _, _ = problem(name, size=15, scale=0.1)
     rule = steps.choose("newton")
-    found = sweep(model, factors, unseen.Exact(), rule, 60, 1.0, ALONE)
+    found = sweep(model, factors, unseen.Exact(), rule, 150, 1.0, ALONE)
     assert (np.diff(found) <= 1e-6 * np.abs(found[0])).all()
     for which in ("words", "contexts"):
         side = model.side(which, factors)
