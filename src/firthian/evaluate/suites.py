@@ -35,6 +35,8 @@ SUITES = {
     for suite in (
         Suite("similarity", "firthian.evaluate.similarity:suite"),
         Suite("analogy", "firthian.evaluate.analogy:suite"),
+        Suite("classification", "firthian.evaluate.classification:suite", ("tasks", "methods", "cv", "grid")),
+        Suite("chunking", "firthian.evaluate.chunking:suite", ("l2", "style", "train_sentences", "test_sentences")),
     )
 }
 

@@ -1,7 +1,7 @@
 """Losses of the exponential families and their derivatives, pair by pair, over compressed rows.
 
-eta = u·c + a + b is the linear predictor; ``rho`` is the pair's share of what is not seen: the expected noise count
-k·x_i·x_j^a/Z of the binomial family, exp((2 - p)(a + b)) of those with a log link, 1 of the Gaussian.
+eta = u·c + a + b is the linear predictor. ``rho`` is the pair's share in what every pair costs, seen or not: the expected
+noise k·x_i·x_j^a/Z of the binomial family, exp((2 - p)(a + b)) of those with a log link, a weight of the Gaussian.
 """
 
 from __future__ import annotations
@@ -15,39 +15,109 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 GAUSSIAN, POISSON, TWEEDIE, BINOMIAL, NEGATIVE_BINOMIAL = 0, 1, 2, 3, 4
 
-#: How the pairs that were not seen are treated: left out, by a quadratic in u·c, or one by one.
-IGNORED, EXPANDED, EXACT = 0, 1, 2
+#: What is taken off a seen pair, because the treatment of the unseen ones will add it for *every* pair: nothing, a
+#: quadratic in u·c, or what the pair would cost unseen.
+NOTHING, QUADRATIC, UNSEEN = 0, 1, 2
 
 
 @njit(cache=True, nogil=True, inline="always")
-def pair_terms(family: int, parameter: float, x: float, eta: float, rho: float) -> tuple[float, float, float]:
-    """Give (loss, its derivative by eta, its expected curvature) of one pair; constants are left out."""
+def pair_slopes(family: int, parameter: float, x: float, eta: float, rho: float) -> tuple[float, float]:
+    """Give the derivative of a pair's loss by eta, and its expected curvature."""
     if family == BINOMIAL:
-        # (rho + x)·log(1 + e^eta) - x·eta, with the binomial's n = rho + x (EMF's Q)
-        if eta > 0:
-            small = np.exp(-eta)
-            soft = eta + np.log1p(small)
-            sigma = 1 / (1 + small)
-        else:
-            small = np.exp(eta)
-            soft = np.log1p(small)
-            sigma = small / (1 + small)
+        sigma = 1 / (1 + np.exp(-eta))
         n = rho + x
-        return n * soft - x * eta, n * sigma - x, n * sigma * (1 - sigma)
+        return n * sigma - x, n * sigma * (1 - sigma)
     if family == GAUSSIAN:
-        return 0.5 * (x - eta) ** 2, eta - x, 1.0
+        return rho * (eta - x), rho
     if family == TWEEDIE:
-        # mu^(2-p)/(2-p) - x·mu^(1-p)/(1-p), mu = e^eta
         first = np.exp((2 - parameter) * eta)
-        second = x * np.exp((1 - parameter) * eta)
-        return first / (2 - parameter) - second / (1 - parameter), first - second, first
+        return first - x * np.exp((1 - parameter) * eta), first
     mu = np.exp(eta)
     if family == POISSON:
-        return mu - x * eta, mu - x, mu
-    # Negative binomial with shape theta: (x + theta)·log(theta + mu) - x·eta
-    ratio = mu / (1 + mu / parameter)
-    loss = (x + parameter) * np.log1p(mu / parameter) - x * eta
-    return loss, ratio - x / (1 + mu / parameter), ratio
+        return mu - x, mu
+    ratio = 1 / (1 + mu / parameter)
+    return (mu - x) * ratio, mu * ratio
+
+
+@njit(cache=True, nogil=True, inline="always")
+def pair_loss(family: int, parameter: float, x: float, eta: float, rho: float) -> float:
+    """Give a pair's loss, minus the log likelihood without what does not depend on eta."""
+    if family == BINOMIAL:
+        # (rho + x)·log(1 + e^eta) - x·eta, with the binomial's n = rho + x (EMF's Q)
+        return (rho + x) * (max(eta, 0.0) + np.log1p(np.exp(-abs(eta)))) - x * eta
+    if family == GAUSSIAN:
+        return 0.5 * rho * (eta - x) ** 2
+    if family == TWEEDIE:
+        # mu^(2-p)/(2-p) - x·mu^(1-p)/(1-p), mu = e^eta
+        power = parameter
+        return np.exp((2 - power) * eta) / (2 - power) - x * np.exp((1 - power) * eta) / (1 - power)
+    if family == POISSON:
+        return np.exp(eta) - x * eta
+    # (x + theta)·log(1 + mu/theta) - x·eta
+    return (x + parameter) * np.log1p(np.exp(eta) / parameter) - x * eta
+
+
+@njit(cache=True, nogil=True, inline="always")
+def unseen_terms(family: int, parameter: float, product: float) -> tuple[float, float, float]:
+    """Give phi(u·c), its slope and its bend, where an unseen pair costs rho·phi.
+
+    The negative binomial's theta·log(1 + mu/theta) does not split like this; Poisson's mu bounds it from above.
+    """
+    if family == BINOMIAL:
+        sigma = 1 / (1 + np.exp(-product))
+        return max(product, 0.0) + np.log1p(np.exp(-abs(product))), sigma, sigma * (1 - sigma)
+    if family == GAUSSIAN:
+        return 0.5 * product * product, product, 1.0
+    if family == TWEEDIE:
+        rest = 2 - parameter
+        mu = np.exp(rest * product)
+        return mu / rest, mu, rest * mu
+    mu = np.exp(product)
+    return mu, mu, mu
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def row_products(indices: Array, begin: int, number: int, vector: Array, right: Array, out: Array) -> None:
+    """``out[p] = vector · right[indices[begin + p]]``, four at a time: the vector is read once for them."""
+    width = vector.size
+    whole = number - number % 4
+    for p in range(0, whole, 4):
+        a, b = np.uint64(indices[begin + p]), np.uint64(indices[begin + p + 1])
+        c, d = np.uint64(indices[begin + p + 2]), np.uint64(indices[begin + p + 3])
+        one, two, three, four = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+        for k in range(width):
+            value = vector[k]
+            one += value * right[a, k]
+            two += value * right[b, k]
+            three += value * right[c, k]
+            four += value * right[d, k]
+        out[p], out[p + 1], out[p + 2], out[p + 3] = one, two, three, four
+    for p in range(whole, number):
+        a = np.uint64(indices[begin + p])
+        one = np.float32(0)
+        for k in range(width):
+            one += vector[k] * right[a, k]
+        out[p] = one
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def row_sum(indices: Array, begin: int, number: int, factors: Array, right: Array, out: Array) -> None:
+    """``out = sum_p factors[p]·right[indices[begin + p]]``, four at a time: the sum is written once for them."""
+    width = out.size
+    for k in range(width):
+        out[k] = 0
+    whole = number - number % 4
+    for p in range(0, whole, 4):
+        a, b = np.uint64(indices[begin + p]), np.uint64(indices[begin + p + 1])
+        c, d = np.uint64(indices[begin + p + 2]), np.uint64(indices[begin + p + 3])
+        one, two, three, four = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
+        for k in range(width):
+            out[k] += one * right[a, k] + two * right[b, k] + three * right[c, k] + four * right[d, k]
+    for p in range(whole, number):
+        a = np.uint64(indices[begin + p])
+        one = factors[p]
+        for k in range(width):
+            out[k] += one * right[a, k]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -57,59 +127,173 @@ def seen_rows(
     indptr: Array,
     indices: Array,
     values: Array,
+    weights: Array,
     left: Array,
     right: Array,
     left_bias: Array,
     right_bias: Array,
     left_share: Array,
     right_share: Array,
-    treatment: int,
-    point: Array,
-    level: Array,
-    slope: Array,
-    bend: Array,
+    taken: int,
+    moments: Array,
+    nodes: Array,
+    node_weights: Array,
+    active: Array,
+    value_wanted: bool,
+    slope_wanted: bool,
     first: int,
     last: int,
     gradient: Array,
-    bias_gradient: Array,
-    mass: Array,
-    loss: Array,
+    sums: Array,
 ) -> None:
-    """Add up the pairs that were seen, row by row: gradient by u, by a, sum of curvatures, loss.
+    """Add up the pairs that were seen, row by row, and fit the quadratic that stands for the unseen ones.
 
-    What the treatment of the unseen pairs will add for *every* pair is taken off here, so that seen ones count exactly.
+    ``gradient`` gets the derivatives by the rows of ``left``; the columns of ``sums`` get the loss, the derivative by
+    the bias, the sum of curvatures, and intercept and bend of the quadratic. ``moments`` holds the sums of q_j, q_j·s and
+    q_j·s² over *all* contexts, s = u·c; without the seen ones they give mean and variance of s where nothing was seen.
+    For a normal s, E[phi'(s)·c] = E[phi']·E[c] + E[phi'']·Cov(c, s) (Stein's lemma): that is the quadratic.
+    ``weights`` replace the shares where they are given. Rows that are not ``active`` are passed over. A negative count
+    (without weights) is held out: the pair costs nothing, seen or unseen.
+    """
+    longest = 0
+    for row in range(first, last):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    products = np.empty(longest, dtype=np.float32)
+    for row in range(first, last):
+        if not active[row]:
+            continue
+        begin = indptr[row]
+        number = indptr[row + 1] - begin
+        share = left_share[row]
+        zeroth, first_moment, second_moment = 0.0, 0.0, 0.0
+        row_products(indices, begin, number, left[row], right, products)
+        if taken == QUADRATIC:
+            for p in range(number):
+                product = np.float64(products[p])
+                q = right_share[np.uint64(indices[begin + p])]
+                zeroth += q
+                first_moment += q * product
+                second_moment += q * product * product
+        intercept, bend = 0.0, 0.0
+        total = 0.0
+        if taken == QUADRATIC:
+            rest = moments[row, 0] - zeroth
+            if rest > 1e-6 * moments[row, 0]:
+                mean = (moments[row, 1] - first_moment) / rest
+                variance = (moments[row, 2] - second_moment) / rest - mean * mean
+            else:
+                rest = 0.0
+                mean = moments[row, 1] / moments[row, 0]
+                variance = moments[row, 2] / moments[row, 0] - mean * mean
+            deviation = np.sqrt(max(variance, 0.0))
+            level, slope = 0.0, 0.0
+            for n in range(nodes.size):
+                terms = unseen_terms(family, parameter, mean + deviation * nodes[n])
+                level += node_weights[n] * terms[0]
+                slope += node_weights[n] * terms[1]
+                bend += node_weights[n] * terms[2]
+            intercept = slope - bend * mean
+            total = share * rest * level
+        bias_sum, mass = 0.0, 0.0
+        for p in range(number):
+            other = np.uint64(indices[begin + p])
+            product = np.float64(products[p])
+            eta = product + left_bias[row] + right_bias[other]
+            noise = share * right_share[other]
+            rho = np.float64(weights[begin + p]) if weights.size > 0 else noise
+            x = np.float64(values[begin + p])
+            held_out = x < 0 and weights.size == 0
+            if value_wanted:
+                if not held_out:
+                    total += pair_loss(family, parameter, x, eta, rho)
+                if taken == UNSEEN:
+                    total -= noise * unseen_terms(family, parameter, product)[0]
+            if slope_wanted:
+                derivative, curvature = 0.0, 0.0
+                if not held_out:
+                    derivative, curvature = pair_slopes(family, parameter, x, eta, rho)
+                if taken == QUADRATIC:
+                    derivative -= noise * (intercept + bend * product)
+                    curvature -= noise * bend
+                elif taken == UNSEEN:
+                    terms = unseen_terms(family, parameter, product)
+                    derivative -= noise * terms[1]
+                    curvature -= noise * terms[2]
+                bias_sum += derivative
+                mass += curvature
+                products[p] = derivative
+        sums[row, 0] = total
+        sums[row, 1] = bias_sum
+        sums[row, 2] = mass
+        sums[row, 3] = intercept
+        sums[row, 4] = bend
+        if slope_wanted:
+            row_sum(indices, begin, number, products, right, gradient[row])
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def conjugate_rows(
+    indptr: Array,
+    indices: Array,
+    targets: Array,
+    weights: Array,
+    left: Array,
+    right: Array,
+    left_bias: Array,
+    right_bias: Array,
+    penalty: Array,
+    steps: int,
+    first: int,
+    last: int,
+    out: Array,
+) -> None:
+    """Take steps of conjugate gradients towards each row's minimum of sum h·(l·r + a + b - z)² + l'·penalty·l.
+
+    ``out`` gets the new rows of ``left``. The weighted error never rises: each step is the best one in its direction.
     """
     width = left.shape[1]
+    longest = 0
     for row in range(first, last):
-        total_bias = 0.0
-        total_mass = 0.0
-        total_loss = 0.0
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    products = np.empty(longest, dtype=np.float32)
+    residual, direction = np.empty(width, dtype=np.float32), np.empty(width, dtype=np.float32)
+    image = np.empty(width, dtype=np.float32)
+    for row in range(first, last):
+        begin = indptr[row]
+        number = indptr[row + 1] - begin
+        row_products(indices, begin, number, left[row], right, products)
+        for p in range(number):
+            other = np.uint64(indices[begin + p])
+            error = targets[begin + p] - (products[p] + left_bias[row] + right_bias[other])
+            products[p] = weights[begin + p] * error
+        row_sum(indices, begin, number, products, right, residual)
+        square = 0.0
         for k in range(width):
-            gradient[row, k] = 0
-        for p in range(indptr[row], indptr[row + 1]):
-            other = np.uint64(indices[p])
-            product = np.float32(0)
+            out[row, k] = left[row, k]
+            residual[k] -= penalty[k] * left[row, k]
+            direction[k] = residual[k]
+            square += np.float64(residual[k]) * residual[k]
+        start = square
+        for _ in range(steps):
+            if square <= 1e-12 * start or square == 0:
+                break
+            row_products(indices, begin, number, direction, right, products)
+            for p in range(number):
+                products[p] *= weights[begin + p]
+            row_sum(indices, begin, number, products, right, image)
+            bend = 0.0
             for k in range(width):
-                product += left[row, k] * right[other, k]
-            eta = np.float64(product) + left_bias[row] + right_bias[other]
-            rho = left_share[row] * right_share[other]
-            value, derivative, curvature = pair_terms(family, parameter, np.float64(values[p]), eta, rho)
-            if treatment == EXPANDED:
-                step = product - point[row]
-                value -= rho * (level[row] + slope[row] * step + 0.5 * bend[row] * step * step)
-                derivative -= rho * (slope[row] + bend[row] * step)
-                curvature -= rho * bend[row]
-            elif treatment == EXACT:
-                zero_value, zero_derivative, zero_curvature = pair_terms(family, parameter, 0.0, eta, rho)
-                value -= zero_value
-                derivative -= zero_derivative
-                curvature -= zero_curvature
-            total_loss += value
-            total_bias += derivative
-            total_mass += curvature
-            factor = np.float32(derivative)
+                image[k] += penalty[k] * direction[k]
+                bend += np.float64(direction[k]) * image[k]
+            if bend <= 0:
+                break
+            length = np.float32(square / bend)
+            before = square
+            square = 0.0
             for k in range(width):
-                gradient[row, k] += factor * right[other, k]
-        bias_gradient[row] = total_bias
-        mass[row] = total_mass
-        loss[row] = total_loss
+                out[row, k] += length * direction[k]
+                residual[k] -= length * image[k]
+                square += np.float64(residual[k]) * residual[k]
+            ratio = np.float32(square / before)
+            for k in range(width):
+                direction[k] = residual[k] + ratio * direction[k]

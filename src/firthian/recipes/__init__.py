@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from firthian.errors import FirthianError, suggest
 from firthian.recipes.association import ASSOCIATION
+from firthian.recipes.bayes import BAYES
+from firthian.recipes.likelihood import LIKELIHOOD
 from firthian.recipes.psd import PSD
 from firthian.recipes.recipe import Option, Recipe
 from firthian.recipes.stochastic import STOCHASTIC
 
 __all__ = ["RECIPES", "Option", "Recipe", "find_recipe", "recipe_names"]
 
-RECIPES: tuple[Recipe, ...] = (*ASSOCIATION, *PSD, *STOCHASTIC)
+RECIPES: tuple[Recipe, ...] = (*ASSOCIATION, *PSD, *LIKELIHOOD, *STOCHASTIC, *BAYES)
 
 
 def recipe_names() -> list[str]:

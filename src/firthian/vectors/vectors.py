@@ -18,7 +18,9 @@ from firthian.vectors.search import Search, dense_rows, three_cos_mul
 from firthian.vectors.store import load_vectors, save_vectors
 
 if TYPE_CHECKING:
+    from firthian.cooccurrence.counts import Counts
     from firthian.corpus.tokenizer import Tokenizer
+    from firthian.vectors.uncertainty import Answer, Neighbour, WordUncertainty
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -216,7 +218,46 @@ class Vectors:
         """
         return document_vector(self, text, weighting, smoothing, missing, tokenizer)
 
+    # Vectors that are distributions (recipes bayes and bayes-svi)
+
+    def similarity_interval(self, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
+        """Give the central interval of the cosine of two words, for vectors that are distributions."""
+        from firthian.vectors import uncertainty
+
+        return uncertainty.similarity_interval(self, first, second, level)
+
+    def most_similar_with_intervals(
+        self, word: str, topn: int = 10, score: str = "cosine", level: float = 0.9
+    ) -> list[Neighbour]:
+        """Give the nearest words with intervals of their cosines, or by the ``product-kernel`` of distributions."""
+        from firthian.vectors import uncertainty
+
+        return uncertainty.most_similar(self, word, topn, score, level)
+
+    def uncertainty(self, word: str) -> WordUncertainty:
+        """Say how sure the model is of a word: trace, log-determinant, effective dimensions."""
+        from firthian.vectors import uncertainty
+
+        return uncertainty.uncertainty(self, word)
+
+    def analogy_probabilities(
+        self, a: str, b: str, c: str, topn: int = 10, draws: int = 500, seed: int = 1
+    ) -> list[Answer]:
+        """Answer an analogy with the probability of each word to come first, by draws from the distributions."""
+        from firthian.vectors import uncertainty
+
+        return uncertainty.analogy(self, a, b, c, topn, draws, seed)
+
     # Other vectors made from these
+
+    def add_words(self, counts: Counts, ridge: float = 4.0) -> Vectors:
+        """Fold in the words that only ``counts`` has (recipes psd and psd-blockwise); old vectors do not change.
+
+        Words that share no pair with the trained ones are left out and named in ``record["added"]``.
+        """
+        from firthian.vectors.added import add_words
+
+        return add_words(self, counts, ridge).vectors
 
     def subset(self, words: int | Iterable[str]) -> Vectors:
         """Keep the first so many words, or the named ones in the order given."""

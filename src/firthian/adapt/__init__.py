@@ -1,0 +1,36 @@
+"""Word vectors adapted to a task: classifiers of texts that move the vectors they stand on, as scikit-learn estimators.
+
+texts --documents--> counts of words --examples--> x --learner (kernels/adapt.py)--> classifier and re-embedded words
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from firthian.adapt.pa import PAClassifier
+    from firthian.adapt.rpa import RPAClassifier
+    from firthian.adapt.search import search_parameters
+    from firthian.adapt.store import load
+
+#: Public names and where they live; scikit-learn is imported only when one of them is used.
+_HOMES = {
+    "PAClassifier": "firthian.adapt.pa",
+    "RPAClassifier": "firthian.adapt.rpa",
+    "load": "firthian.adapt.store",
+    "search_parameters": "firthian.adapt.search",
+}
+
+__all__ = ["PAClassifier", "RPAClassifier", "load", "search_parameters"]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'firthian.adapt' has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,181 @@
+"""Labelled text from TSV, CSV or JSON lines: columns by name, or by the usual order where there is no header."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from firthian.corpus.files import chunks, plain_suffix
+from firthian.errors import FirthianError
+
+_LARGEST_FIELD = 64 << 20
+
+FORMATS = ("tsv", "csv", "jsonl")
+
+#: Names by which a header is known when the user names no column.
+_USUAL = {
+    "label": ("label", "class", "category", "target"),
+    "text": ("text", "document", "sentence"),
+    "split": ("split",),
+}
+
+
+@dataclass(frozen=True)
+class LabelledText:
+    """Texts with labels, and the part (train, test, ...) each belongs to where the file says so."""
+
+    texts: list[str]
+    labels: list[str]
+    splits: list[str]
+
+    def part(self, *names: str) -> tuple[list[str], list[str]]:
+        """Give the texts and labels of some parts; a file without parts is all training text."""
+        if not self.splits:
+            return (self.texts, self.labels) if "train" in names else ([], [])
+        chosen = [n for n, split in enumerate(self.splits) if split in names]
+        return [self.texts[n] for n in chosen], [self.labels[n] for n in chosen]
+
+
+def read_labelled(
+    path: str,
+    *,
+    format: str = "auto",
+    label_column: str | None = None,
+    text_column: str | None = None,
+    split_column: str | None = None,
+) -> LabelledText:
+    """Read labelled text; errors name the line."""
+    named = {"label": label_column, "text": text_column, "split": split_column}
+    texts, labels, splits = [], [], []
+    for where, record in _records(path, _format(path, format), named):
+        text, label = record.get("text"), record.get("label")
+        if not isinstance(text, str):
+            raise FirthianError(f"{where}: the text is missing or is not text", hint="name its column: --text-column")
+        if label is None or isinstance(label, dict | list) or label == "":
+            raise FirthianError(f"{where}: there is no label", hint="name its column with --label-column")
+        texts.append(text)
+        labels.append(str(label))
+        if "split" in record:
+            splits.append(str(record["split"]))
+    if not texts:
+        raise FirthianError(f"{path} holds no examples", hint="give a file with labels and texts")
+    if splits and len(splits) != len(texts):
+        raise FirthianError(f"{path}: only some lines say which part they belong to", hint="give all lines a split")
+    return LabelledText(texts, labels, splits)
+
+
+def read_texts(path: str, *, format: str = "auto", text_column: str | None = None) -> list[str]:
+    """Read texts to be classified: one a line, or a column of a table."""
+    chosen = "lines" if format == "auto" and plain_suffix(path) not in (".tsv", ".csv", ".jsonl", ".ndjson") else format
+    if chosen == "lines":
+        return _decoded(path).splitlines()
+    named = {"text": text_column, "label": None, "split": None}
+    texts = []
+    for where, record in _records(path, _format(path, chosen), named):
+        if not isinstance(record.get("text"), str):
+            raise FirthianError(f"{where}: there is no text", hint="name its column with --text-column")
+        texts.append(record["text"])
+    return texts
+
+
+def _format(path: str, format: str) -> str:
+    if format == "auto":
+        suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+        return suffixes.get(plain_suffix(path), "tsv")
+    if format not in FORMATS:
+        raise FirthianError(f"there is no format {format!r}", hint=f"known are {', '.join(FORMATS)}")
+    return format
+
+
+def _decoded(path: str) -> str:
+    return b"".join(chunks(path)).decode("utf-8", "replace")
+
+
+def _records(path: str, format: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if format == "jsonl":
+        yield from _json_records(path, named)
+    else:
+        yield from _table_records(path, format, named)
+
+
+def _json_records(path: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(_decoded(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            raise FirthianError(f"{where}: not JSON", hint="each line must be one JSON object") from None
+        if not isinstance(record, dict):
+            raise FirthianError(f"{where}: not a JSON object", hint="each line must be one JSON object")
+        found = {}
+        for role, name in named.items():
+            key = name or next((usual for usual in _USUAL[role] if usual in record), None)
+            if key is not None and key in record:
+                found[role] = record[key]
+        yield where, found
+
+
+def _table_records(path: str, format: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
+    text = _decoded(path)
+    if format == "csv":
+        csv.field_size_limit(_LARGEST_FIELD)
+        rows: Iterator[list[str]] = csv.reader(io.StringIO(text, newline=""), strict=True)
+    else:
+        rows = (line.rstrip("\r").split("\t") for line in text.split("\n"))
+    columns: dict[str, int] = {}
+    number = 0
+    while True:
+        number += 1
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise FirthianError(f"{path}, record {number}: {error}", hint="is it really CSV?") from None
+        if not any(row):
+            continue
+        where = f"{path}, line {number}"
+        if not columns:
+            columns, header = _columns(path, row, named)
+            if header:
+                continue
+        if max(columns.values()) >= len(row):
+            raise FirthianError(
+                f"{where}: only {len(row)} columns",
+                hint=f"{max(columns.values()) + 1} are wanted, as in the first line",
+            )
+        yield where, {role: row[place] for role, place in columns.items()}
+
+
+def _columns(path: str, row: list[str], named: dict[str, str | None]) -> tuple[dict[str, int], bool]:
+    """Find the columns by the first row: names, where it is a header; else label, text or split, label, text."""
+    if any(named.values()):
+        columns = {}
+        for role, name in named.items():
+            if name is None:
+                name = next((usual for usual in _USUAL[role] if usual in row), None)
+                if name is None:
+                    continue
+            if name not in row:
+                shown = ", ".join(repr(field[:30]) for field in row[:8])
+                raise FirthianError(f"{path} has no column {name!r}", hint=f"its first line has {shown}")
+            columns[role] = row.index(name)
+        return columns, True
+    known = {role: next((row.index(name) for name in names if name in row), -1) for role, names in _USUAL.items()}
+    if known["text"] >= 0 and known["label"] >= 0:
+        return {role: place for role, place in known.items() if place >= 0}, True
+    if known["text"] >= 0 and known["label"] < 0 and len(row) == 1:
+        return {"text": 0}, True
+    orders = {1: ("text",), 2: ("label", "text"), 3: ("split", "label", "text")}
+    if len(row) not in orders:
+        raise FirthianError(
+            f"{path} has {len(row)} columns and no header that names them",
+            hint="name them with --label-column and --text-column",
+        )
+    return {role: place for place, role in enumerate(orders[len(row)])}, False

@@ -1,0 +1,195 @@
+"""How good a classifier is: accuracy, macro-F1, confusion, calibration, the learning curve, the words that moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian.adapt.base import DocumentClassifier
+from firthian.adapt.rpa import RPAClassifier
+from firthian.errors import FirthianError, require
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Bins of the reliability table.
+_BINS = 10
+
+
+def scores(truth: Sequence[Any], predicted: Sequence[Any], labels: Sequence[Any]) -> dict[str, Any]:
+    """Give accuracy, macro-F1, and precision, recall and F1 of each label, with the confusion matrix (rows: truth).
+
+    >>> result = scores(["a", "a", "b"], ["a", "b", "b"], ["a", "b"])
+    >>> result["accuracy"].__round__(3), result["macro_f1"].__round__(3), result["confusion"]
+    (0.667, 0.667, [[1, 1], [0, 1]])
+    """
+    places = {label: n for n, label in enumerate(labels)}
+    confusion = np.zeros((len(places), len(places)), dtype=np.int64)
+    rows = np.fromiter((places[label] for label in truth), np.int64, len(truth))
+    columns = np.fromiter((places[label] for label in predicted), np.int64, len(predicted))
+    np.add.at(confusion, (rows, columns), 1)
+    right, found, there = np.diag(confusion), confusion.sum(axis=0), confusion.sum(axis=1)
+    f1 = 2 * right / np.maximum(found + there, 1)
+    # A label that is neither true nor predicted anywhere says nothing about the classifier.
+    judged = found + there > 0
+    return {
+        "accuracy": float(right.sum() / max(1, len(truth))),
+        "macro_f1": float(f1[judged].mean()) if judged.any() else 0.0,
+        "examples": len(truth),
+        "labels": {
+            str(label): {
+                "precision": float(right[n] / max(found[n], 1)),
+                "recall": float(right[n] / max(there[n], 1)),
+                "f1": float(f1[n]),
+                "examples": int(there[n]),
+            }
+            for label, n in places.items()
+        },
+        "confusion": confusion.tolist(),
+    }
+
+
+def calibration(decision: Array, right: Array) -> dict[str, Any]:
+    """Say how far the winning margin can be trusted: a logistic curve fitted on half, judged on the other half.
+
+    The margin of the chosen class becomes a probability of being right by Platt's curve; the expected calibration
+    error is the mean distance, over bins, between that probability and the share that was right.
+    """
+    margin = np.abs(decision) if decision.ndim == 1 else np.diff(np.sort(decision, axis=1)[:, -2:], axis=1)[:, 0]
+    if margin.size < 4:
+        return {}
+    even = np.arange(margin.size) % 2 == 0
+    slope, offset = _platt(margin[even], right[even])
+    probability = 1 / (1 + np.exp(-(slope * margin[~even] + offset)))
+    truth = right[~even].astype(float)
+    bins = np.minimum((probability * _BINS).astype(int), _BINS - 1)
+    table, error = [], 0.0
+    for number in np.unique(bins):
+        inside = bins == number
+        said, was = float(probability[inside].mean()), float(truth[inside].mean())
+        error += float(inside.mean()) * abs(said - was)
+        table.append({"probability": said, "right": was, "examples": int(inside.sum())})
+    return {"expected_error": error, "slope": slope, "offset": offset, "bins": table}
+
+
+def _platt(margin: Array, right: Array) -> tuple[float, float]:
+    """Fit P(right) = sigmoid(slope margin + offset) by Newton's method, with Platt's softened targets."""
+    positive, negative = int(right.sum()), int((~right).sum())
+    target = np.where(right, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    features = np.stack([margin, np.ones_like(margin)], axis=1)
+    weights = np.zeros(2)
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-np.clip(features @ weights, -30, 30)))
+        gradient = features.T @ (p - target) + 1e-6 * weights
+        curvature = (features * (p * (1 - p))[:, None]).T @ features + 1e-6 * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        weights -= step
+        if np.abs(step).max() < 1e-10:
+            break
+    return float(weights[0]), float(weights[1])
+
+
+def learning_curve(classifier: DocumentClassifier) -> list[dict[str, float]]:
+    """Give, for each pass, the share of examples judged wrongly *before* they were learned from, and updated on."""
+    curve = []
+    for number, entries in enumerate(zip(*classifier.history_, strict=True), start=1):
+        examples = sum(entry["examples"] for entry in entries)
+        curve.append(
+            {
+                "pass": number,
+                "mistakes": sum(entry["mistakes"] for entry in entries) / examples,
+                "updates": sum(entry["updates"] for entry in entries) / examples,
+            }
+        )
+    return curve
+
+
+def sample_curve(
+    classifier: DocumentClassifier, texts: Any, labels: Any, test: Any, truth: Any
+) -> list[dict[str, Any]]:
+    """Give the accuracy on the test part after learning from growing shares of the training part."""
+    from sklearn.base import clone
+
+    generator = np.random.default_rng([classifier.seed_, 1 << 34])
+    order = generator.permutation(len(texts))
+    curve = []
+    for share in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0):
+        chosen = order[: max(2, int(share * len(texts)))]
+        known = [labels[n] for n in chosen]
+        if len(set(known)) < 2:
+            continue
+        fitted = clone(classifier).fit([texts[n] for n in chosen], known)
+        accuracy = float(np.mean(fitted.predict(test) == np.asarray(truth)))
+        curve.append({"examples": int(chosen.size), "accuracy": accuracy})
+    return curve
+
+
+def evaluate(classifier: DocumentClassifier, texts: Sequence[str], truth: Sequence[Any]) -> dict[str, Any]:
+    """Judge a fitted classifier on texts it has not seen."""
+    unknown = sorted(set(truth) - set(classifier.classes_.tolist()))
+    if unknown:
+        raise FirthianError(
+            f"the test part has the label {unknown[0]!r}, the training part has not",
+            hint="add training examples of it or remove it",
+        )
+    decision = classifier.decision_function(texts)
+    predicted = classifier.predict(texts)
+    right = predicted == np.asarray(truth)
+    counts, _ = classifier._read(texts)
+    return {
+        **scores(list(truth), predicted.tolist(), classifier.classes_.tolist()),
+        "empty_documents": int(np.count_nonzero(np.diff(counts.indptr) == 0)),
+        "calibration": calibration(decision, right),
+    }
+
+
+def describe(classifier: DocumentClassifier) -> dict[str, Any]:
+    """Say what was learned from the training part."""
+    facts: dict[str, Any] = {
+        "classifier": type(classifier).__name__,
+        "classes": [str(label) for label in classifier.classes_],
+        "words": len(classifier.vocabulary_),
+        "words_without_vector": classifier.n_unknown_words_,
+        "empty_documents": classifier.n_empty_,
+        "passes": learning_curve(classifier),
+    }
+    if isinstance(classifier, RPAClassifier):
+        facts["moved_words"] = classifier.moved_words(topn=30)
+    return facts
+
+
+def plot(report: dict[str, Any], path: Path) -> None:
+    """Draw the learning curve, the confusion and the reliability of a report."""
+    require("matplotlib", "viz")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 3.6), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    if report.get("learning_curve"):
+        examples = [point["examples"] for point in report["learning_curve"]]
+        left.plot(examples, [point["accuracy"] for point in report["learning_curve"]], marker="o")
+        left.set(xlabel="training examples", ylabel="accuracy on the test part", title="Learning curve")
+    else:
+        passes = report["training"]["passes"]
+        left.plot([point["pass"] for point in passes], [point["mistakes"] for point in passes], marker="o")
+        left.set(xlabel="pass", ylabel="judged wrongly before learning", title="Learning curve")
+    test = report.get("test")
+    if test:
+        middle.imshow(np.log1p(test["confusion"]), cmap="Blues")
+        names = list(test["labels"])
+        middle.set_xticks(range(len(names)), names, rotation=45, ha="right")
+        middle.set_yticks(range(len(names)), names)
+        for row, line in enumerate(test["confusion"]):
+            for column, number in enumerate(line):
+                middle.text(column, row, f"{number}", ha="center", va="center", fontsize=8)
+        middle.set(xlabel="predicted", ylabel="true", title="Confusion")
+        bins = test["calibration"].get("bins", [])
+        right.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+        right.plot([b["probability"] for b in bins], [b["right"] for b in bins], marker="o")
+        right.set(xlabel="probability of being right", ylabel="share that was right", title="Calibration")
+    else:
+        middle.axis("off")
+        right.axis("off")
+    figure.savefig(path, dpi=120)

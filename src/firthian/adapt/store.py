@@ -1,0 +1,215 @@
+"""Classifiers on disk: a folder of arrays, words and JSON. Nothing is pickled, nothing named in a file is imported."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian._version import __version__
+from firthian.adapt.base import DocumentClassifier, ParameterError
+from firthian.adapt.ensemble import Ensemble
+from firthian.adapt.learner import Learner
+from firthian.adapt.pa import PAClassifier
+from firthian.adapt.rpa import RPAClassifier
+from firthian.adapt.vectors import FirstPhi, GivenPhi, OneHotPhi, RandomPhi, first_phi
+from firthian.corpus.tokenizer import Tokenizer
+from firthian.corpus.types import TypeTable
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.errors import FirthianError, from_os_error
+from firthian.storage import crc32, new_folder, read_array, read_manifest, write_manifest
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+KIND = "a classifier"
+VERSION = 1
+ARRAYS = "arrays.safetensors"
+
+_KINDS: dict[str, type[DocumentClassifier]] = {"PAClassifier": PAClassifier, "RPAClassifier": RPAClassifier}
+
+#: Tokenizers that may be made again from a name alone; a function of the user's is given to ``load`` by the user.
+_PLAIN_TOKENIZERS = ("unicode", "whitespace", "icu")
+
+
+def save(estimator: DocumentClassifier, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write a fitted classifier."""
+    with new_folder(path, force) as folder:
+        write(estimator, folder)
+
+
+def write(estimator: DocumentClassifier, folder: Path) -> None:
+    """Write a fitted classifier into an empty folder that is there."""
+    from safetensors.numpy import save_file
+
+    arrays = {"base": estimator.base_, "idf": estimator.idf_}
+    learners = []
+    for number, learner in enumerate(estimator.ensemble_.learners):
+        words = learner.phi.words
+        kept = {
+            "moved": words,
+            "rows": learner.phi.rows[: words.size],
+            "drifts": learner.phi.drifts[: words.size],
+            **{name: getattr(learner, name) for name in ("w", "v", "w_drift", "v_drift")},
+        }
+        arrays |= {f"{name}{number}": value for name, value in kept.items()}
+        learners.append({"clock": learner.clock, "history": learner.history})
+    parameters = estimator.get_params(deep=False)
+    del parameters["vectors"]
+    tokenizer = estimator._tokenizer()
+    parameters["tokenizer"] = tokenizer.name
+    if isinstance(parameters["class_weight"], dict):
+        weights = parameters["class_weight"].items()
+        parameters["class_weight"] = [[_plain(label), float(weight)] for label, weight in weights]
+    if not isinstance(parameters["random_state"], int | None):
+        parameters["random_state"] = None
+    first = estimator._first
+    record = {
+        "estimator": type(estimator).__name__,
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "tokenizer": tokenizer.describe(),
+        "vectors": first.describe(),
+        "random": isinstance(first, RandomPhi),
+        "classes": [_plain(label) for label in estimator.classes_],
+        "input": estimator.input_kind_,
+        "columns": getattr(estimator, "n_features_in_", None),
+        "names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
+        "facts": {
+            name: getattr(estimator, name) for name in ("n_empty_", "n_unknown_words_", "seed_", "classes_known_")
+        },
+        "learners": learners,
+        "versions": {"firthian": __version__, "numpy": np.__version__},
+    }
+    save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, folder / ARRAYS)
+    record["checksums"] = {name: crc32(value) for name, value in arrays.items()}
+    record |= estimator.vocabulary_.save(folder)
+    write_manifest(folder / "model.json", KIND, VERSION, record)
+
+
+def _plain(value: Any) -> Any:
+    """Give a numpy scalar as what JSON knows; a label of another kind cannot be kept."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, str | int | float | bool | list):
+        return value
+    raise ParameterError(f"{value!r} cannot be saved", hint="use strings or numbers")
+
+
+def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None, vectors: Any = None) -> DocumentClassifier:
+    """Read a classifier that ``save`` wrote.
+
+    A saved classifier has the vectors of its own words; ``vectors`` gives those of words that a stream may still bring.
+    ``tokenizer`` must be given where the classifier was fitted with a function of the user's own: a file does not get
+    to say what is to be imported.
+    """
+    folder = Path(path)
+    record = read_manifest(folder / "model.json", KIND, VERSION)
+    try:
+        return _assemble(folder, record, tokenizer, vectors)
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        if isinstance(error, FirthianError):
+            raise
+        raise FirthianError(f"{folder / 'model.json'} is damaged", hint="fit the classifier again") from error
+
+
+def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None, vectors: Any) -> DocumentClassifier:
+    arrays = _read_arrays(folder / ARRAYS, record["checksums"])
+
+    def array(name: str, *shape: int) -> Array:
+        found = arrays[name]
+        if shape and found.shape != shape:
+            raise FirthianError(
+                f"{folder / ARRAYS}: {name} has the shape {found.shape}, {shape} is wanted",
+                hint="fit the classifier again",
+            )
+        return found
+
+    parameters = dict(record["parameters"])
+    parameters["tokenizer"] = _tokenizer(folder, record["tokenizer"], tokenizer)
+    if isinstance(parameters["class_weight"], list):
+        parameters["class_weight"] = dict(parameters["class_weight"])
+    counts = read_array(folder / "word_counts.npy", record["word_counts"])
+    vocabulary = Vocabulary.load(folder, record["words"], counts)
+    base = array("base")
+    if base.ndim != 2 or base.shape[0] != len(vocabulary) or base.dtype != np.float32:
+        raise FirthianError(
+            f"{folder}: vectors of shape {base.shape} for {len(vocabulary)} words", hint="fit the classifier again"
+        )
+    words, dimension = base.shape
+    first: FirstPhi = OneHotPhi()
+    if dimension:
+        seed = int(record["facts"]["seed_"])
+        first = RandomPhi(dimension, seed) if record["random"] else GivenPhi(Vectors(base, vocabulary))
+    if vectors is not None:
+        first = first_phi(vectors, int(record["facts"]["seed_"]))
+        if first.dimension != dimension:
+            raise ParameterError(
+                f"vectors of {first.dimension} dimensions for a classifier of {dimension}",
+                hint="give the vectors it was fitted with",
+            )
+    estimator = _KINDS[record["estimator"]](first.describe(), **parameters)
+    estimator._first = first
+    if isinstance(first, GivenPhi):
+        estimator.vectors = first.vectors
+    estimator.base_, estimator.vocabulary_, estimator.idf_ = base, vocabulary, array("idf", words)
+    estimator._table = TypeTable.of_words(vocabulary.words)
+    estimator.classes_ = np.array(record["classes"])
+    estimator.input_kind_ = record["input"]
+    if record["columns"] is not None:
+        estimator.n_features_in_ = record["columns"]
+    if record["names"]:
+        estimator.feature_names_in_ = np.array(record["names"], dtype=object)
+    for name, value in record["facts"].items():
+        setattr(estimator, name, value)
+    ensemble = Ensemble(
+        estimator._ensemble_base(), len(record["classes"]), estimator._has_one_hot(), estimator.multi_class
+    )
+    for number, (learner, kept) in enumerate(zip(ensemble.learners, record["learners"], strict=True)):
+        _fill(learner, number, array)
+        learner.clock, learner.history = int(kept["clock"]), list(kept["history"])
+    estimator.ensemble_ = ensemble
+    return estimator
+
+
+def _read_arrays(path: Path, checksums: dict[str, int]) -> dict[str, Array]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        arrays = load_file(path)
+    except OSError as error:
+        raise from_os_error(error) from error
+    except SafetensorError as error:
+        raise FirthianError(f"{path} is damaged", hint="fit the classifier again") from error
+    if {name: crc32(array) for name, array in arrays.items()} != checksums:
+        raise FirthianError(f"{path} is damaged (its checksums do not fit)", hint="fit the classifier again")
+    return dict(arrays)
+
+
+def _fill(learner: Learner, number: int, array: Any) -> None:
+    """Put the saved arrays of one learner in place; their shapes must be those of a new one."""
+    moved = array(f"moved{number}")
+    words, dimension = learner.phi.base.shape
+    if moved.ndim != 1 or (moved.size and not (moved.min() >= 0 and moved.max() < words)):
+        raise FirthianError("a saved classifier names words it does not hold", hint="fit the classifier again")
+    learner.phi.slots[moved] = np.arange(moved.size, dtype=np.int32)
+    learner.phi.size = moved.size
+    learner.phi.rows = array(f"rows{number}", moved.size, dimension)
+    learner.phi.drifts = array(f"drifts{number}", moved.size, dimension)
+    for name in ("w", "v", "w_drift", "v_drift"):
+        setattr(learner, name, array(f"{name}{number}", *getattr(learner, name).shape))
+
+
+def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | None) -> Any:
+    name = described["tokenizer"]
+    if given is not None:
+        if given.describe() != described:
+            raise ParameterError(f"{folder} was fitted with the tokenizer {described}", hint="give that one")
+        return given
+    if name not in _PLAIN_TOKENIZERS and not name.startswith("icu:"):
+        raise ParameterError(
+            f"{folder} was fitted with a tokenizer of its own, {name}",
+            hint="give it: firthian.adapt.load(path, tokenizer=Tokenizer(...))",
+        )
+    return Tokenizer(name, described["keep_case"], described["fold_numbers"]) if described["fold_numbers"] else name

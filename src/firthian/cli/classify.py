@@ -1,0 +1,46 @@
+"""``firth classify``: texts -> labels and scores."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import Annotated
+
+import typer
+
+from firthian.cli.app import app
+
+#: Texts that are classified at a time.
+_BATCH = 2000
+
+
+@app.command()
+def classify(
+    model: Annotated[str, typer.Argument(help="A classifier that firth adapt wrote.")],
+    file: Annotated[str, typer.Argument(help="Texts, one a line; or TSV, CSV, JSON lines; - for standard input.")],
+    format: Annotated[str, typer.Option(help="auto, lines, tsv, csv or jsonl.")] = "auto",
+    text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
+    labels_only: Annotated[bool, typer.Option("--labels-only", help="Print labels alone, one a line.")] = False,
+) -> None:
+    """Classify texts: one JSON object a line, with the label and every class's score."""
+    import numpy as np
+
+    from firthian.adapt import load
+    from firthian.adapt.ensemble import predict_codes
+    from firthian.adapt.labelled import read_texts
+    from firthian.errors import FirthianError
+
+    classifier = load(model)
+    if classifier.input_kind_ == "matrix":
+        raise FirthianError(f"{model} classifies matrices, not texts", hint="use it from Python")
+    names = [str(label) for label in classifier.classes_]
+    texts = read_texts(file, format=format, text_column=text_column)
+    for first in range(0, len(texts), _BATCH):
+        decision = classifier.decision_function(texts[first : first + _BATCH])
+        codes = predict_codes(decision)
+        table = np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision
+        for code, row in zip(codes, table, strict=True):
+            if labels_only:
+                print(names[code])
+                continue
+            scores = {name: round(float(score), 6) for name, score in zip(names, row, strict=True)}
+            print(json_module.dumps({"label": names[code], "scores": scores}, ensure_ascii=False))

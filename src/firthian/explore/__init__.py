@@ -1,0 +1,1 @@
+"""Looking at vectors: plots, projections, a page in the browser."""

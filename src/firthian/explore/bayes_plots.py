@@ -1,0 +1,107 @@
+"""Pictures of Bayesian vectors: the bound over sweeps, the relevance of dimensions, words as ellipses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian.errors import FirthianError, require
+from firthian.vectors.uncertainty import covariances
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_LIVE, _OFF = "#b2182b", "#4d9221"
+
+
+def plot_bounds(curves: Mapping[str, Sequence[float]], path: str | os.PathLike[str]) -> Path:
+    """Draw the lower bound of several runs over their sweeps."""
+    figure, axes = _figure(6.4, 4.0)
+    for name, values in curves.items():
+        axes.plot(np.arange(1, len(values) + 1), values, label=name)
+    axes.set_xlabel("sweep")
+    axes.set_ylabel("evidence lower bound")
+    axes.legend(frameon=False)
+    return _save(figure, path)
+
+
+def plot_relevance(log_precisions: Mapping[str, Sequence[float]], path: str | os.PathLike[str]) -> Path:
+    """Draw a Hinton diagram of log E[alpha]: one row a run, one square a dimension, the area its prior variance.
+
+    Red squares are dimensions in use; green ones were switched off (log alpha above the widest gap of its row's values).
+    """
+    if not log_precisions:
+        raise FirthianError("there is no run to draw", hint="give log precisions by name")
+    longest = max(len(values) for values in log_precisions.values())
+    figure, axes = _figure(0.22 * longest + 1.5, 0.3 * len(log_precisions) + 1.0)
+    for row, values in enumerate(log_precisions.values()):
+        ordered = np.sort(np.asarray(values, dtype=np.float64))
+        limit = _widest_gap(ordered)
+        spread = max(float(np.ptp(ordered)), 1e-9)
+        for column, value in enumerate(ordered):
+            side = 0.9 * np.sqrt(0.15 + 0.85 * (ordered[-1] - value) / spread)
+            colour = _LIVE if value <= limit else _OFF
+            corner = (column + 0.5 - side / 2, row + 0.5 - side / 2)
+            axes.add_patch(_patches().Rectangle(corner, side, side, color=colour, linewidth=0))
+    axes.set_xlim(0, longest)
+    axes.set_ylim(len(log_precisions), 0)
+    axes.set_yticks(np.arange(len(log_precisions)) + 0.5, list(log_precisions))
+    axes.set_xlabel("dimension, by relevance")
+    axes.set_aspect("equal")
+    return _save(figure, path)
+
+
+def plot_ellipses(
+    vectors: Vectors, words: Sequence[str], path: str | os.PathLike[str], deviations: float = 2.0
+) -> Path:
+    """Draw words on their two main axes, each with an ellipse of so many standard deviations."""
+    if len(words) < 2:
+        raise FirthianError(f"a map of {len(words)} words", hint="give at least two")
+    numbers = [vectors.vocabulary[word] for word in words]
+    means = vectors.matrix[numbers].astype(np.float64)
+    centred = means - means.mean(axis=0)
+    _, _, axes_of = np.linalg.svd(centred, full_matrices=False)
+    plane = np.zeros((2, vectors.vector_size))
+    plane[: min(2, len(axes_of))] = axes_of[:2]
+    points = centred @ plane.T
+    shapes = plane @ covariances(vectors, numbers) @ plane.T
+    figure, axes = _figure(6.4, 6.4)
+    for word, point, shape in zip(words, points, shapes, strict=True):
+        values, basis = np.linalg.eigh(shape)
+        width, height = 2 * deviations * np.sqrt(np.maximum(values, 0))
+        angle = np.degrees(np.arctan2(basis[1, 0], basis[0, 0]))
+        axes.add_patch(_patches().Ellipse(point, width, height, angle=angle, alpha=0.25))
+        axes.annotate(word, point, ha="center", va="center", fontsize=8)
+    axes.scatter(points[:, 0], points[:, 1], s=4)
+    axes.autoscale_view()
+    axes.set_aspect("equal", adjustable="datalim")
+    return _save(figure, path)
+
+
+def _widest_gap(ordered: Array) -> float:
+    """Give the largest value below the widest gap; all of them where no gap stands out."""
+    gaps = np.diff(ordered)
+    if gaps.size == 0 or gaps.max() < 2:
+        return float(ordered[-1])
+    return float(ordered[gaps.argmax()])
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    figure = require("matplotlib.figure", "viz").Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _patches() -> Any:
+    return require("matplotlib.patches", "viz")
+
+
+def _save(figure: Any, path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    if not target.absolute().parent.is_dir():
+        raise FirthianError(f"{target.absolute().parent} is not a folder", hint="make it first")
+    figure.savefig(target, dpi=150)
+    return target

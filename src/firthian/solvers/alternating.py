@@ -1,0 +1,104 @@
+"""Sweeps over the two sides of an exponential family model: contexts, then words, each by one step."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from firthian.errors import FirthianError
+from firthian.run import Run
+from firthian.solvers import steps, unseen
+from firthian.solvers.base import Solution
+from firthian.solvers.cells import combine
+
+
+class Alternating:
+    """``epochs`` sweeps. Contexts come first: words have a good start, contexts begin at 0.
+
+    ``unseen`` says how the pairs that were never seen are treated (``firthian.solvers.unseen``), ``step`` how far a step
+    goes (``firthian.solvers.steps``). ``centre`` takes the mean off all word vectors. The
+    objective after each sweep is what the treatment gives, plus the ridge.
+    """
+
+    requires: ClassVar[tuple[str, ...]] = ("side", "start", "stats")
+
+    def __init__(
+        self,
+        epochs: int = 6,
+        unseen: str = "expanded",
+        step: str = "damped",
+        damping: float = 0.1,
+        ridge: float = 0.0,
+        sampled_zeros: int = 2048,
+        combine: str = "u",
+        centre: bool = False,
+    ) -> None:
+        self.epochs = epochs
+        self.unseen = unseen
+        self.step = step
+        self.damping = damping
+        self.ridge = ridge
+        self.sampled_zeros = sampled_zeros
+        self.combine = combine
+        self.centre = centre
+
+    def solve(self, model: Any, dimension: int, run: Run) -> Solution:
+        """Fit the model from its own start."""
+        factors = model.start(dimension)
+        treatment = unseen.choose(self.unseen, self.sampled_zeros)
+        rule = steps.choose(self.step, self.damping)
+        objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
+        stats = {"unseen": self.unseen, "halved_rows": rule.halved, "kept_rows": rule.kept}
+        return solution(model, factors, objective, self.combine, stats, self.centre)
+
+
+def sweep(
+    model: Any, factors: Any, treatment: unseen.Unseen, rule: steps.Step, epochs: int, ridge: float, run: Run
+) -> list[float]:
+    """Take ``epochs`` sweeps in place; give the objective at the start and after each."""
+    objective: list[float] = []
+    run.progress.start("sweeps", epochs)
+    for epoch in range(epochs):
+        for half, which in enumerate(("contexts", "words")):
+            side = model.side(which, factors)
+            turn = 2 * epoch + half + 1
+            # The loss at the start of a sweep is the one after the last: it costs little beside the gradient.
+            gradient = treatment.gradient(side, run, turn, value=half == 0 or rule.needs_value)
+            if half == 0:
+                _note(objective, float(gradient.losses.sum()), factors, ridge, run)
+            rule.move(side, gradient, treatment, run, turn, ridge)
+        run.progress.advance(1, f"objective {objective[-1]:.6g}")
+    _note(objective, float(treatment.losses(model.side("contexts", factors), run, 0).sum()), factors, ridge, run)
+    return objective
+
+
+def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: Run) -> None:
+    objective.append(
+        loss + float(sum(steps.penalties(part, ridge).sum() for part in (factors.words, factors.contexts)))
+    )
+    if not np.isfinite(objective[-1]):
+        raise FirthianError(
+            f"the objective is not a number after {len(objective) - 1} sweeps",
+            hint="raise damping or ridge, or set step=newton",
+        )
+
+
+def solution(
+    model: Any, factors: Any, objective: list[float], how: str, stats: dict[str, Any], centre: bool = False
+) -> Solution:
+    """Make a solution of the factors; the first number of ``objective`` is the one at the start.
+
+    ``centre`` takes the mean vector off all words, which says nothing of any of them; it is kept beside them.
+    """
+    extras = {}
+    if model.bias != "none":
+        extras["word_bias"] = factors.word_bias
+    if model.bias == "both":
+        extras["context_bias"] = factors.context_bias
+    facts = {**stats, "objective_at_start": objective[0], **model.stats()}
+    words = np.ascontiguousarray(combine(factors.words, factors.contexts, how))
+    if centre:
+        extras["mean_vector"] = words.mean(axis=0, dtype=np.float64).astype(np.float32)
+        words = words - extras["mean_vector"]
+    return Solution(words, factors.contexts, objective[1:], "stopped", facts, extras)

@@ -1,0 +1,170 @@
+"""How far to go, given a gradient: rules that move one side of a model.
+
+With a shared matrix M = sum_j q_j c_j c_j' / sum q, the Hessian of row i is nearly mass_i·M, so one d×d problem serves all
+rows. Which mass is a matter of taste. The true curvature (``newton``) reaches the lowest loss. The number of draws behind a
+row (``damped``) is larger, so rows with confident predictors move slowly; stopped after a few sweeps this regularises, and
+the vectors are better at every task we have (docs/derivations/exponential_family.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from firthian.models.exponential_family import Side
+from firthian.run import Run
+from firthian.solvers.tall import eigh, inner, times_small
+from firthian.solvers.unseen import Gradient, Unseen
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: How often a row's step is halved before the row stays where it was.
+MOST_HALVINGS = 8
+
+#: The longest step of a bias at a time: means change by at most e^2.
+LONGEST_BIAS_STEP = 2.0
+
+
+class Step(Protocol):
+    """A rule."""
+
+    #: Whether it needs the loss at the place where the gradient is taken.
+    needs_value: bool
+    #: How many rows' steps were halved, and how many rows stayed where they were, over all turns.
+    halved: int
+    kept: int
+
+    def move(self, side: Side, gradient: Gradient, unseen: Unseen, run: Run, turn: int, ridge: float) -> None:
+        """Change ``side.left`` (and its bias, where it is fitted) in place."""
+        ...
+
+
+class Preconditioned:
+    """``(damping·M + floor)⁻¹ · gradient / mass``.
+
+    ``careful`` halves a row's step until the row's own loss does not rise: rows do not depend on each other, so the
+    objective cannot rise either.
+    """
+
+    def __init__(
+        self, damping: float = 0.1, floor: float = 0.01, curvature: bool = False, careful: bool = False
+    ) -> None:
+        self.damping, self.floor, self.curvature = damping, floor, curvature
+        self.needs_value = careful
+        self.halved = self.kept = 0
+
+    def move(self, side: Side, gradient: Gradient, unseen: Unseen, run: Run, turn: int, ridge: float) -> None:
+        """Take the step."""
+        mass = side.events
+        if self.curvature:
+            mass = np.maximum(gradient.curvature, 1e-6 * mass)
+        direction = directions(side, gradient, mass, ridge, self.damping, self.floor, run)
+        bias = bias_step(gradient) if side.learns_bias else None
+        if not self.needs_value:
+            np.subtract(side.left, direction, out=side.left)
+            if bias is not None:
+                side.left_bias[:] -= bias
+            return
+        self._search(side, gradient, direction, bias, unseen, run, turn, ridge)
+
+    def _search(
+        self,
+        side: Side,
+        gradient: Gradient,
+        direction: Array,
+        bias: Array | None,
+        unseen: Unseen,
+        run: Run,
+        turn: int,
+        ridge: float,
+    ) -> None:
+        old, old_bias = side.left.copy(), side.left_bias.copy()
+        before = gradient.losses + penalties(old, ridge)
+        part = np.ones(len(old))
+        waiting = np.ones(len(old), dtype=bool)
+        for halving in range(MOST_HALVINGS + 1):
+            if halving == MOST_HALVINGS:
+                part[waiting] = 0
+                self.kept += int(waiting.sum())
+            side.left[waiting] = old[waiting] - part[waiting, np.newaxis].astype(np.float32) * direction[waiting]
+            if bias is not None:
+                side.left_bias[waiting] = old_bias[waiting] - part[waiting] * bias[waiting]
+            if halving == MOST_HALVINGS:
+                break
+            now = unseen.losses(side, run, turn, waiting) + penalties(side.left, ridge)
+            # a loss that is not a number counts as risen
+            waiting &= ~(np.isfinite(now) & (now <= before + 1e-6 * np.abs(before)))
+            if not waiting.any():
+                break
+            self.halved += int(waiting.sum())
+            part[waiting] /= 2
+
+
+class Descent:
+    """Plain gradient descent with one step for all rows, as AMEMF; ``auto`` is 1/L, with which the loss never rises.
+
+    sigma' <= 1/4, so the Hessian of row i is below sum_j Q_ij c_j c_j' / 4, and that below sum_j max_i Q_ij c_j c_j' / 4
+    for every row: its largest eigenvalue is L.
+    """
+
+    needs_value = False
+
+    def __init__(self, rate: float | str = "auto") -> None:
+        self.rate = rate
+        self.halved = self.kept = 0
+
+    def move(self, side: Side, gradient: Gradient, unseen: Unseen, run: Run, turn: int, ridge: float) -> None:
+        """Take the step."""
+        rate = 1 / (lipschitz(side, run) + ridge) if self.rate == "auto" else float(self.rate)
+        side.left[:] -= np.float32(rate) * (gradient.vectors + np.float32(ridge) * side.left)
+
+
+def directions(
+    side: Side, gradient: Gradient, mass: Array, ridge: float, damping: float, floor: float, run: Run
+) -> Array:
+    """Give ``(damping·M + floor + ridge/mass)⁻¹·g/mass`` for each row."""
+    mass = np.maximum(mass, 1e-12)
+    share = side.right_share / side.right_share.sum()
+    gram = inner(side.right, share.astype(np.float32)[:, np.newaxis] * side.right, run)
+    values, axes = eigh(damping * gram)
+    inverse = 1 / (np.maximum(values, 0) + floor + (ridge / mass)[:, np.newaxis])
+    slope = (gradient.vectors + np.float32(ridge) * side.left) / mass[:, np.newaxis].astype(np.float32)
+    turned = times_small(slope, axes, run)
+    return times_small(np.multiply(turned, inverse, out=turned), axes.T, run)
+
+
+def bias_step(gradient: Gradient) -> Array:
+    """Give the step of the biases: to their optimum, if the vectors stayed.
+
+    With a log link the derivative by a is T1 - T2, T1 = sum mu^(2-p) (the curvature) and T2 = sum x·mu^(1-p), which a
+    change of the bias by t multiplies by e^((2-p)t) and e^((1-p)t). It is 0 for t = log(T2/T1).
+    """
+    curvature = np.maximum(gradient.curvature, 1e-12)
+    ratio = np.clip(1 - gradient.bias / curvature, np.exp(-LONGEST_BIAS_STEP), np.exp(LONGEST_BIAS_STEP))
+    step: Array = -np.log(ratio)
+    return step
+
+
+def lipschitz(side: Side, run: Run) -> float:
+    """Bound the largest eigenvalue of every row's Hessian of the binomial loss."""
+    largest = np.zeros(len(side.right))
+    np.maximum.at(largest, side.pairs.indices, side.pairs.values)
+    largest += side.left_share.max() * side.right_share
+    gram = inner(side.right, largest.astype(np.float32)[:, np.newaxis] * side.right, run)
+    return max(float(eigh(gram)[0][-1]) / 4, 1e-12)
+
+
+def penalties(vectors: Array, ridge: float) -> Array:
+    """ridge/2·|a|² of each row."""
+    if ridge == 0:
+        return np.zeros(len(vectors))
+    lengths: Array = 0.5 * ridge * np.square(vectors, dtype=np.float64).sum(axis=1)
+    return lengths
+
+
+def choose(step: str, damping: float = 0.1) -> Step:
+    """Find a rule by its name: ``damped``, ``careful`` (damped, but no row's loss rises) or ``newton``."""
+    if step == "newton":
+        return Preconditioned(1.0, 1e-3, curvature=True, careful=True)
+    return Preconditioned(damping, 0.1 * damping, careful=step == "careful")

@@ -1,0 +1,279 @@
+"""What a distribution for every word buys: intervals, kernels between distributions, words the model is unsure of.
+
+Functions of ``Vectors`` whose extras hold ``covariances`` (packed, one row a word; see ``firthian.packing``) or
+``variances``. The vectors themselves are the posterior means. A number ``inflation`` among the record's ``stats``, where
+someone measured one, multiplies every covariance (docs/derivations/bayes.md, section 8, on calibration).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from firthian.errors import FirthianError
+from firthian.packing import diagonal_places, packed_size, unpack
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Words whose covariances are unpacked together.
+_BLOCK = 1024
+
+#: Words that may come first in an analogy: the best by their means. Others have no chance worth a draw.
+_CANDIDATES = 200
+
+SCORES = ("cosine", "product-kernel")
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A similar word, its score, and the interval of the score (of the cosine; None for other scores)."""
+
+    word: str
+    score: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class WordUncertainty:
+    """How sure the model is of one word."""
+
+    word: str
+    count: int
+    #: The sum of the variances, and the log of the determinant of the covariance.
+    trace: float
+    log_determinant: float
+    #: (sum of eigenvalues)² / sum of squares: over how many directions the uncertainty is spread.
+    effective_dimensions: float
+    #: sqrt(trace) over the length of the vector: the relative error of the vector.
+    relative: float
+    #: log of the trace above what words of this count have on average; None where it was not asked for.
+    excess: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the fields by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A word that may complete an analogy, its score by the means, and how probable it is that it comes first."""
+
+    word: str
+    score: float
+    probability: float
+
+
+def has_uncertainty(vectors: Vectors) -> bool:
+    """Say whether the vectors are distributions."""
+    return "covariances" in vectors.extras or "variances" in vectors.extras
+
+
+def covariances(vectors: Vectors, numbers: Sequence[int] | Array) -> Array:
+    """Give the covariance matrices of some words, (n, d, d) in float64, inflated where the record says so."""
+    rows, d = np.asarray(numbers, dtype=np.int64), vectors.vector_size
+    factor = _inflation(vectors)
+    if "covariances" in vectors.extras:
+        stored = vectors.extras["covariances"]
+        if stored.ndim == 3 and stored.shape[1:] == (d, d):
+            return np.asarray(stored[rows], dtype=np.float64) * factor
+        if stored.ndim == 2 and stored.shape[1] == packed_size(d):
+            return unpack(np.asarray(stored[rows]), d) * factor
+        raise FirthianError(f"covariances of shape {stored.shape} do not fit {d} dimensions", hint="train them again")
+    out = np.zeros((rows.size, d, d))
+    out[:, np.arange(d), np.arange(d)] = variances(vectors, rows)
+    return out
+
+
+def variances(vectors: Vectors, numbers: Sequence[int] | Array | slice) -> Array:
+    """Give the variances of the dimensions of some words, (n, d) in float64, inflated where the record says so."""
+    _require(vectors)
+    rows = numbers if isinstance(numbers, slice) else np.asarray(numbers, dtype=np.int64)
+    d = vectors.vector_size
+    if "variances" in vectors.extras:
+        found = vectors.extras["variances"][rows]
+    elif vectors.extras["covariances"].ndim == 3:
+        found = np.diagonal(vectors.extras["covariances"][rows], axis1=1, axis2=2)
+    else:
+        found = vectors.extras["covariances"][rows][:, diagonal_places(d)]
+    return np.asarray(found, dtype=np.float64) * _inflation(vectors)
+
+
+def similarity_interval(vectors: Vectors, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
+    """Give the central interval of the cosine of two words, under their posteriors.
+
+    By the delta method on the scale of atanh, so that it stays within -1 and 1. A word with itself has no interval.
+    """
+    low, high = _intervals(vectors, vectors.vocabulary[first], np.array([vectors.vocabulary[second]]), level)
+    return float(low[0]), float(high[0])
+
+
+def most_similar(
+    vectors: Vectors, word: str, topn: int = 10, score: str = "cosine", level: float | None = None
+) -> list[Neighbour]:
+    """Give the words most similar to one, by cosine (with intervals at ``level``) or by the product kernel.
+
+    The score ``product-kernel`` is the log of the normalised kernel between the distributions: 0 for equal ones.
+    """
+    number = vectors.vocabulary[word]
+    if score not in SCORES:
+        raise FirthianError(f"the score must be one of {', '.join(SCORES)}, got {score!r}", hint="cosine is usual")
+    if score == "cosine":
+        values = _cosines(vectors, number)
+    else:
+        values = product_kernel(vectors, word)
+    values[number] = -np.inf
+    best = np.argsort(-values, kind="stable")[: min(topn, len(vectors) - 1)]
+    words = vectors.vocabulary.words
+    if level is None or score != "cosine":
+        return [Neighbour(words[k], float(values[k])) for k in best]
+    low, high = _intervals(vectors, number, best, level)
+    return [Neighbour(words[k], float(values[k]), float(a), float(b)) for k, a, b in zip(best, low, high, strict=True)]
+
+
+def product_kernel(vectors: Vectors, word: str, others: Sequence[str] | None = None) -> Array:
+    """Give the log of the normalised probability product kernel of a word with others (all, when none are named).
+
+    K(i, j) = integral of q_i q_j = N(0; m_i - m_j, S_i + S_j) (Jebara et al. 2004), over sqrt(K(i, i) K(j, j)).
+    """
+    _require(vectors)
+    number = vectors.vocabulary[word]
+    rows = np.arange(len(vectors)) if others is None else np.array([vectors.vocabulary[other] for other in others])
+    out = np.empty(rows.size)
+    own = covariances(vectors, [number])
+    own_log = np.linalg.slogdet(own)[1][0]
+    for start in range(0, rows.size, _BLOCK):
+        block = rows[start : start + _BLOCK]
+        other = covariances(vectors, block)
+        gap = (vectors.matrix[block] - vectors.matrix[number]).astype(np.float64)
+        total = own + other
+        solved = np.linalg.solve(total, gap[:, :, None])[:, :, 0]
+        # log K(i,j) - (log K(i,i) + log K(j,j))/2; the powers of 2 pi cancel, log det(2 S) = d log 2 + log det S.
+        mean_log = vectors.vector_size * np.log(2) + (own_log + np.linalg.slogdet(other)[1]) / 2
+        out[start : start + _BLOCK] = -0.5 * (np.linalg.slogdet(total)[1] - mean_log + np.sum(gap * solved, axis=1))
+    return out
+
+
+def uncertainty(vectors: Vectors, word: str) -> WordUncertainty:
+    """Say how sure the model is of a word."""
+    number = vectors.vocabulary[word]
+    values = np.maximum(np.linalg.eigvalsh(covariances(vectors, [number])[0]), 1e-300)
+    trace = float(values.sum())
+    return WordUncertainty(
+        word,
+        int(vectors.vocabulary.counts[number]),
+        trace,
+        float(np.log(values).sum()),
+        float(trace**2 / np.sum(values**2)),
+        float(np.sqrt(trace) / max(np.linalg.norm(vectors.matrix[number]), 1e-30)),
+    )
+
+
+def least_certain(
+    vectors: Vectors, topn: int = 20, min_count: int = 0, at_equal_count: bool = False
+) -> list[WordUncertainty]:
+    """Give the words that the model is least sure of, among those seen at least ``min_count`` times.
+
+    The trace follows the count of a word closely. ``at_equal_count`` ranks by what is left of its logarithm when a
+    curve through the counts is taken away: words that are uncertain for another reason than being rare.
+    """
+    traces = np.concatenate(
+        [variances(vectors, slice(start, start + _BLOCK)).sum(axis=1) for start in range(0, len(vectors), _BLOCK)]
+    )
+    counts = np.maximum(vectors.vocabulary.counts, 1)
+    lengths = np.maximum(np.linalg.norm(vectors.matrix, axis=1), 1e-30)
+    excess = _residual(np.log(counts), np.log(np.maximum(traces, 1e-300)))
+    chosen = np.flatnonzero(vectors.vocabulary.counts >= min_count)
+    if chosen.size == 0:
+        raise FirthianError(
+            f"no word was seen {min_count} times", hint=f"the most frequent was seen {int(counts.max())} times"
+        )
+    rank = excess if at_equal_count else np.sqrt(traces) / lengths
+    best = chosen[np.argsort(-rank[chosen], kind="stable")[:topn]]
+    words = vectors.vocabulary.words
+    return [
+        WordUncertainty(**{**uncertainty(vectors, words[k]).to_dict(), "excess": float(excess[k])})
+        for k in best
+    ]  # fmt: skip
+
+
+def analogy(vectors: Vectors, a: str, b: str, c: str, topn: int = 10, draws: int = 500, seed: int = 1) -> list[Answer]:
+    """Complete ``a : b :: c : ?`` by 3CosAdd; each answer with the probability that it comes first.
+
+    The probability is the share of ``draws`` from the posteriors of all words concerned in which the answer wins; its
+    own standard error is at most 1/(2·sqrt(draws)). The order is by probability, then by the score of the means.
+    """
+    _require(vectors)
+    asked = [vectors.vocabulary[word] for word in (a, b, c)]
+    unit = vectors.matrix / np.maximum(np.linalg.norm(vectors.matrix, axis=1, keepdims=True), 1e-30)
+    scores = unit @ (unit[asked[1]] - unit[asked[0]] + unit[asked[2]])
+    scores[asked] = -np.inf
+    best = np.argsort(-scores, kind="stable")[: min(_CANDIDATES, len(vectors) - len(set(asked)))]
+    random = np.random.default_rng([seed, 9])
+    sampled = _draw(vectors, np.concatenate([asked, best]), draws, random)
+    sampled /= np.maximum(np.linalg.norm(sampled, axis=2, keepdims=True), 1e-30)
+    target = sampled[1] - sampled[0] + sampled[2]
+    wins = np.bincount(np.einsum("wnd,nd->nw", sampled[3:], target).argmax(axis=1), minlength=best.size)
+    order = np.lexsort((np.arange(best.size), -wins))[:topn]
+    words = vectors.vocabulary.words
+    return [Answer(words[best[k]], float(scores[best[k]]), float(wins[k] / draws)) for k in order]
+
+
+def _draw(vectors: Vectors, rows: Array, draws: int, random: np.random.Generator) -> Array:
+    """Draw from the posteriors of some words: (words, draws, d)."""
+    noise = random.standard_normal((rows.size, draws, vectors.vector_size))
+    values, basis = np.linalg.eigh(covariances(vectors, rows))
+    roots = basis * np.sqrt(np.maximum(values, 0))[:, None, :]
+    return np.asarray(vectors.matrix[rows].astype(np.float64)[:, None, :] + noise @ roots.transpose(0, 2, 1))
+
+
+def _cosines(vectors: Vectors, number: int) -> Array:
+    matrix = vectors.matrix
+    lengths = np.maximum(np.linalg.norm(matrix, axis=1), 1e-30)
+    return np.asarray(matrix @ matrix[number] / (lengths * lengths[number]), dtype=np.float64)
+
+
+def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tuple[Array, Array]:
+    if not 0 < level < 1:
+        raise FirthianError(f"the level must be between 0 and 1, got {level}", hint="0.9 is usual")
+    _require(vectors)
+    first = vectors.matrix[number].astype(np.float64)
+    second = vectors.matrix[others].astype(np.float64)
+    length, lengths = max(np.linalg.norm(first), 1e-30), np.maximum(np.linalg.norm(second, axis=1), 1e-30)
+    cosine = second @ first / (length * lengths)
+    # The gradient of the cosine: (v/|v| - cos·u/|u|)/|u|, and the same for v.
+    by_first = (second / lengths[:, None] - cosine[:, None] * first / length) / length
+    by_second = (first / length - cosine[:, None] * second / lengths[:, None]) / lengths[:, None]
+    variance = np.einsum("na,ab,nb->n", by_first, covariances(vectors, [number])[0], by_first)
+    variance += np.einsum("na,nab,nb->n", by_second, covariances(vectors, others), by_second)
+    variance[others == number] = 0
+    inside = np.clip(cosine, -1 + 1e-12, 1 - 1e-12)
+    reach = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(variance) / (1 - inside**2)
+    middle = np.arctanh(inside)
+    return np.tanh(middle - reach), np.tanh(middle + reach)
+
+
+def _residual(x: Array, y: Array) -> Array:
+    """What is left of y when a cubic in x is taken away, fitted by least squares."""
+    spread = x.std()
+    if spread == 0:
+        return np.asarray(y - y.mean())
+    basis = np.vander((x - x.mean()) / spread, min(4, np.unique(x).size))
+    return np.asarray(y - basis @ np.linalg.lstsq(basis, y, rcond=None)[0])
+
+
+def _inflation(vectors: Vectors) -> float:
+    factor = vectors.record.get("stats", {}).get("inflation", 1.0)
+    return float(factor) if isinstance(factor, int | float) and factor > 0 else 1.0
+
+
+def _require(vectors: Vectors) -> None:
+    if not has_uncertainty(vectors):
+        raise FirthianError(
+            "these vectors are points without uncertainty", hint="train them with: firth train -m bayes"
+        )

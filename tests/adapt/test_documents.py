@@ -1,0 +1,136 @@
+"""Texts to counts: against Counter; labelled files and their faults."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firthian.adapt import documents as module
+from firthian.adapt.documents import count_words, learn_vocabulary, tokenize
+from firthian.adapt.examples import inverse_document_frequency, scale, weigh
+from firthian.adapt.labelled import read_labelled, read_texts
+from firthian.corpus.segments import cut_segments
+from firthian.corpus.tokenizer import Tokenizer
+from firthian.corpus.types import TypeTable, VocabularyLimits
+from firthian.errors import FirthianError
+
+words = st.sampled_from(["ab", "c", "déjà", "e-f", "x"])
+
+
+@given(st.lists(st.lists(words, max_size=8), min_size=1, max_size=12), st.booleans())
+def test_counts_are_those_of_a_counter(texts, tokenized):
+    given_texts = texts if tokenized else [" ".join(text) for text in texts]
+    documents = tokenize(given_texts, Tokenizer())
+    assert (documents.number, documents.tokens) == (len(texts), sum(map(len, texts)))
+    known = ["x", "ab", "déjà"]
+    bag = count_words(documents, TypeTable.of_words(known))
+    expected = [[Counter(text)[word] for word in known] for text in texts]
+    np.testing.assert_array_equal(bag.matrix.toarray(), expected)
+    assert bag.unknown_tokens == sum(word not in known for text in texts for word in text)
+    assert bag.empty == sum(not any(row) for row in expected)
+    if documents.tokens:
+        vocabulary = learn_vocabulary(documents, VocabularyLimits(1))
+        assert dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)) == Counter(
+            word for text in texts for word in text
+        )
+
+
+def test_documents_that_are_cut_apart_are_put_together(monkeypatch):
+    texts = ["one two three " * 20, "", "four " * 30, "five one"]
+    table = TypeTable.of_words(["one", "four", "five"])
+    expected = count_words(tokenize(texts, Tokenizer()), table).matrix.toarray()
+    monkeypatch.setattr(module, "cut_segments", lambda corpus: cut_segments(corpus, segment_bytes=37))
+    documents = tokenize(texts, Tokenizer())
+    assert len(documents.segments) > 5
+    assert documents.number == 4
+    np.testing.assert_array_equal(count_words(documents, table).matrix.toarray(), expected)
+
+
+def test_weights_are_scikit_learns():
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    texts = ["a b b c", "b c d", "d d d d e", "a"]
+    documents = tokenize(texts, Tokenizer())
+    vocabulary = learn_vocabulary(documents, VocabularyLimits(1))
+    counts = count_words(documents, TypeTable.of_words(vocabulary.words)).matrix
+    weighed = weigh(counts, "tfidf", inverse_document_frequency(counts))
+    ours = scale(weighed, np.empty((5, 0), np.float32), "length", 1.0)
+    theirs = text.TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w", vocabulary=vocabulary.index).fit_transform(
+        texts
+    )
+    np.testing.assert_allclose(ours.matrix.toarray(), theirs.toarray(), rtol=1e-5)
+    np.testing.assert_allclose(ours.hot, 1.0)
+
+
+def test_scaling():
+    base = np.array([[1, 0], [-1, 0], [0, 2]], np.float32)
+    from scipy.sparse import csr_array
+
+    counts = csr_array(np.array([[1, 0, 1], [1, 1, 0], [0, 0, 0]], np.float32))
+    scaled = scale(counts, base, "embedding", 2.0)
+    np.testing.assert_allclose(np.linalg.norm(scaled.matrix @ base, axis=1), [1, 0, 0], atol=1e-6)
+    # A document whose vector is zero is scaled by its own length.
+    np.testing.assert_allclose(scaled.matrix.toarray()[1], [0.5**0.5, 0.5**0.5, 0])
+    # One-hot features have the length that was asked for.
+    hot = scaled.hot[:, None] * scaled.matrix.toarray()
+    np.testing.assert_allclose(np.linalg.norm(hot, axis=1), [2, 2, 0], atol=1e-6)
+    np.testing.assert_array_equal(scale(counts, base, "none", 0).matrix.toarray(), counts.toarray())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("a.tsv", "pos\tgood film\nneg\tbad film\n", {}),
+        ("a.tsv", "train\tpos\tgood film\ntest\tneg\tbad film\n", {}),
+        ("a.tsv", "text\tlabel\ngood film\tpos\nbad film\tneg\n", {}),
+        ("a.csv", 'id,review,stars\n1,"good film",pos\n2,"bad film",neg\n', {"text_column": "review", "label_column": "stars"}),
+        ("a.jsonl", '{"label": "pos", "text": "good film"}\n\n{"label": "neg", "text": "bad film"}\n', {}),
+        ("data", '{"y": "pos", "t": "good film"}\n{"y": "neg", "t": "bad film"}\n',
+         {"format": "jsonl", "text_column": "t", "label_column": "y"}),
+    ],
+)  # fmt: skip
+def test_labelled_files(tmp_path, name, content, options):
+    path = tmp_path / name
+    path.write_text(content)
+    found = read_labelled(str(path), **options)
+    assert (found.texts, found.labels) == (["good film", "bad film"], ["pos", "neg"])
+    if found.splits:
+        assert found.part("test") == (["bad film"], ["neg"])
+    else:
+        assert found.part("train") == (found.texts, found.labels)
+        assert found.part("test") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "says"),
+    [
+        ("a.tsv", "", {}, "holds no examples"),
+        ("a.tsv", "pos\tgood\nneg\n", {}, "line 2: only 1 columns"),
+        ("a.tsv", "a\tb\tc\td\n", {}, "has 4 columns and no header"),
+        ("a.tsv", "text\tlabel\nx\ty\n", {"label_column": "class"}, "no column 'class'"),
+        ("a.tsv", "\tgood\n", {}, "line 1: there is no label"),
+        ("a.jsonl", '{"label": 1, "text": 5}\n', {}, "is not text"),
+        ("a.jsonl", '{"text": "a"}\n', {}, "there is no label"),
+        ("a.jsonl", "[1]\n", {}, "not a JSON object"),
+        ("a.jsonl", "{\n", {}, "line 1: not JSON"),
+        ("a.csv", 'a,"b\n', {}, "record 1"),
+        ("a.tsv", "a\tb\n", {"format": "xlsx"}, "no format 'xlsx'"),
+    ],
+)
+def test_faults_of_labelled_files(tmp_path, name, content, options, says):
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(FirthianError, match=says):
+        read_labelled(str(path), **options)
+
+
+def test_texts_to_classify(tmp_path):
+    lines = tmp_path / "a.txt"
+    lines.write_text("one text\n\nanother\n")
+    assert read_texts(str(lines)) == ["one text", "", "another"]
+    table = tmp_path / "a.csv"
+    table.write_text('id,body\n1,"one, text"\n')
+    assert read_texts(str(table), text_column="body") == ["one, text"]

@@ -1,0 +1,119 @@
+"""Reports, and the verbs adapt and classify."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
+
+from firthian.adapt import RPAClassifier
+from firthian.adapt.report import calibration, evaluate, learning_curve, scores
+from firthian.errors import FirthianError
+
+
+def test_scores_are_scikit_learns():
+    random = np.random.default_rng(0)
+    truth = random.choice(["a", "b", "c"], 200).tolist()
+    guess = [t if random.random() < 0.6 else random.choice(["a", "b", "c"]).item() for t in truth]
+    found = scores(truth, guess, ["a", "b", "c"])
+    assert found["accuracy"] == pytest.approx(accuracy_score(truth, guess))
+    assert found["macro_f1"] == pytest.approx(f1_score(truth, guess, average="macro"))
+    assert found["confusion"] == confusion_matrix(truth, guess).tolist()
+    assert found["labels"]["b"]["f1"] == pytest.approx(f1_score(truth, guess, average=None)[1])
+
+
+def test_calibration_of_honest_and_of_useless_margins():
+    random = np.random.default_rng(1)
+    margin = random.exponential(1, 20_000)
+    honest = calibration(margin, random.random(20_000) < 1 / (1 + np.exp(-(2 * margin - 0.5))))
+    assert honest["expected_error"] < 0.02
+    assert honest["slope"] == pytest.approx(2, abs=0.2)
+    assert honest["offset"] == pytest.approx(-0.5, abs=0.15)
+    useless = calibration(margin, random.random(20_000) < 0.7)
+    assert abs(useless["slope"]) < 0.1
+    # Of several classes, the margin is the lead of the first over the second.
+    table = np.stack([np.zeros(20_000), margin, -margin], axis=1)
+    right = random.random(20_000) < 0.7
+    assert calibration(table, right) == calibration(margin, right)
+    assert calibration(margin[:3], right[:3]) == {}
+
+
+def test_mistakes_before_learning_become_fewer(three_topics):
+    curve = learning_curve(RPAClassifier("random:20").fit(three_topics[0], three_topics[1]))
+    assert [point["pass"] for point in curve] == [1, 2, 3, 4, 5]
+    assert curve[-1]["mistakes"] < curve[0]["mistakes"] / 2
+
+
+def test_a_label_only_the_test_part_has(two_topics):
+    model = RPAClassifier("random:5").fit(two_topics[0], two_topics[1])
+    with pytest.raises(FirthianError, match="test part has the label 'plants'"):
+        evaluate(model, ["a rose"], ["plants"])
+
+
+@pytest.fixture
+def labelled(tmp_path, three_topics):
+    texts, labels, test, truth = three_topics
+    path = tmp_path / "topics.tsv"
+    rows = [f"train\t{label}\t{text}" for text, label in zip(texts, labels, strict=True)]
+    rows += [f"test\t{label}\t{text}" for text, label in zip(test, truth, strict=True)]
+    path.write_text("\n".join([*rows, "test\tnumbers\t?"]) + "\n")
+    return path
+
+
+def test_adapt_and_classify(tmp_path, labelled, firth):
+    done = firth("adapt", labelled, "-v", "random:20", "-o", tmp_path / "m", "--json")
+    assert (done.code, done.err) == (0, "")
+    report = json.loads(done.out)
+    assert report["test"]["accuracy"] > 0.9
+    assert report["test"]["empty_documents"] == 1
+    assert report["training"]["examples"] == 200
+    assert report["learning_curve"][-1]["examples"] == 200
+    kept = json.loads((tmp_path / "m" / "report.json").read_text())
+    assert kept["test"] == report["test"]
+    texts = tmp_path / "new.txt"
+    texts.write_text("the cat and the dog\nit was red and green\nfive or six\n")
+    answers = firth("classify", tmp_path / "m", texts)
+    rows = [json.loads(line) for line in answers.out.splitlines()]
+    assert [row["label"] for row in rows] == ["animals", "colours", "numbers"]
+    assert all(max(row["scores"], key=row["scores"].get) == row["label"] for row in rows)
+    assert firth("classify", tmp_path / "m", texts, "--labels-only").out == "animals\ncolours\nnumbers\n"
+    firth("adapt", labelled, "-o", tmp_path / "m").complains("exists already")
+
+
+def test_adapt_searches(tmp_path, labelled, firth):
+    done = firth("adapt", labelled, "-v", "onehot", "-o", tmp_path / "m", "--cv", 3, "--no-learning-curve", "--seed", 2)
+    assert done.code == 0, done.err
+    assert "plain PA" in done.out
+    assert "cross-validation (3 folds): C " in done.out
+    report = json.loads((tmp_path / "m" / "report.json").read_text())
+    assert report["parameters"]["C"] == report["search"]["best"]["C"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--method", "svm"], "no method 'svm'"),
+        (["--set", "lamb=1"], "no parameter 'lamb'"),
+        (["--set", "one_hot=much"], "one_hot"),
+        (["-v", "onehot", "--lam", "1"], "lam is about moving vectors"),
+        (["--cv", "3", "--grid", "huge"], "no grid 'huge'"),
+        (["-C", "0"], "C must be larger than 0"),
+        (["-v", "nowhere"], "neither vectors nor random"),
+        (["--label-column", "stars"], "no column 'stars'"),
+    ],
+)
+def test_complaints_of_adapt(tmp_path, labelled, firth, flags, says):
+    firth("adapt", labelled, "-o", tmp_path / "m", *flags).complains(says)
+    assert not (tmp_path / "m").exists()
+
+
+def test_complaints_of_classify(tmp_path, firth):
+    text = tmp_path / "a.txt"
+    text.write_text("x\n")
+    firth("classify", tmp_path, text).complains("holds no model.json")
+    firth("adapt", text, "-o", tmp_path / "m").complains("there is no label")
+    firth("adapt", text).complains("no place for the classifier")

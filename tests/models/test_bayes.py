@@ -1,0 +1,232 @@
+"""Variational logistic factorisation: the slow twin, the monotone bound, coordinate maxima, a planted answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import firthian as ft
+from firthian.models.bayes import BayesianLogistic
+from firthian.packing import pack, unpack
+from firthian.run import Run
+from firthian.solvers import rotation, variational
+from firthian.solvers.posterior import Gaussians, State
+from firthian.solvers.variational import VariationalSweeps
+from tests.reference import bayes as slow
+
+
+def small_counts(seed: int = 0, words: int = 12, context: str = "both") -> ft.Counts:
+    random = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, words + 1)
+    lines = [" ".join(f"w{k}" for k in random.choice(words, 12, p=weights / weights.sum())) for _ in range(12)]
+    return ft.count(lines, min_count=1, window=2, context=context)
+
+
+def all_covariances(side: Gaussians) -> np.ndarray:
+    """Covariances of all coordinates, dense."""
+    out = np.zeros((side.rows, side.size, side.size))
+    if side.diagonal:
+        out[:, side.free, side.free] = side.covariances
+    else:
+        out[np.ix_(np.arange(side.rows), side.free, side.free)] = unpack(side.covariances, side.free.size)
+    return out
+
+
+def twin_of(model: BayesianLogistic, state: State) -> slow.Dense:
+    """Copy a model and a state into dense arrays."""
+    side = model.words
+    listed = np.zeros(model.shape, dtype=bool)
+    positive, extra = np.zeros(model.shape), np.zeros(model.shape)
+    rows = np.repeat(np.arange(side.rows), np.diff(side.indptr))
+    listed[rows, side.indices] = True
+    positive[rows, side.indices] = side.positive
+    if side.negative.size:
+        extra[rows, side.indices] = side.negative
+    negative = model.temper * extra + np.outer(side.own_rate, side.other_rate)
+
+    return slow.Dense(
+        model.temper * positive,
+        negative,
+        ~listed,
+        model.bound,
+        state.words.means.copy(),
+        all_covariances(state.words),
+        state.contexts.means.copy(),
+        all_covariances(state.contexts),
+        state.words.free,
+        state.contexts.free,
+        state.dimension,
+        model.bias_precision,
+        model.relevance_shape,
+        model.relevance_rate,
+        state.relevance.shape,
+        state.relevance.rates.copy(),
+        state.words.diagonal,
+    )
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("bound", ["jaakkola", "boehning"])
+@pytest.mark.parametrize(("bias", "negatives", "context"), [
+    ("none", "expected", "both"), ("both", "expected", "left"), ("row", "sampled", "both"),
+])  # fmt: skip
+def test_sweeps_agree_with_the_dense_twin(bound, bias, negatives, context, covariance):
+    counts = small_counts(context=context)
+    run = Run.create(seed=3)
+    model = BayesianLogistic(counts, run, bound=bound, bias=bias, negatives=negatives, temper=0.7)
+    solver = VariationalSweeps(3, covariance, "noise", rotate=False, dtype="float64")
+    twin = twin_of(model, solver._begin(model, 4, run))
+    state = solver.fit(model, 4, run)
+    expected = []
+    for _ in range(3):
+        twin.update_words()
+        twin.update_contexts()
+        expected.append(twin.elbo())
+    np.testing.assert_allclose(state.history, expected, rtol=1e-8)
+    np.testing.assert_allclose(state.words.means, twin.word_mean, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(state.contexts.means, twin.context_mean, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(all_covariances(state.words), twin.word_cov, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(state.relevance.rates, twin.rates, rtol=1e-8)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["jaakkola", "boehning"]),
+    st.sampled_from(["none", "row", "both"]),
+    st.sampled_from(["full", "diagonal"]),
+    st.booleans(),
+    st.floats(0.05, 3),
+)
+def test_the_bound_never_falls(seed, bound, bias, covariance, rotate, temper):
+    random = np.random.default_rng(seed)
+    shape = tuple(random.integers(3, 14, 2))
+    positive, negative = random.poisson(temper, shape), random.poisson(2 * temper, shape)
+    run = Run.create(seed=seed, workers=1)
+    model = BayesianLogistic.of_events(positive, negative, run, bound=bound, bias=bias)
+    solver = VariationalSweeps(8, covariance, "noise", rotate, dtype="float64")
+    state = solver.fit(model, 3, run)
+    steps = np.diff(state.halves)
+    assert steps.min() > -1e-9 * abs(state.halves[-1])
+
+
+@pytest.mark.parametrize("negatives", ["expected", "sampled"])
+def test_the_bound_never_falls_on_counts(negatives):
+    run = Run.create(seed=2)
+    model = BayesianLogistic(small_counts(5, 30), run, negatives=negatives)
+    state = VariationalSweeps(10, dtype="float64").fit(model, 5, run)
+    assert np.diff(state.halves).min() > -1e-9 * abs(state.halves[-1])
+
+
+@pytest.mark.parametrize("bound", ["jaakkola", "boehning"])
+def test_each_update_is_the_coordinate_maximum(bound):
+    """Finite differences: right after an update the bound does not rise in any direction of that factor."""
+    run = Run.create(seed=4)
+    model = BayesianLogistic(small_counts(1), run, bound=bound, bias="both")
+    solver = VariationalSweeps(2, start="noise", rotate=False, dtype="float64")
+    twin = twin_of(model, solver.fit(model, 3, run))
+    for update, mean, cov, free in (
+        (twin.update_words, twin.word_mean, twin.word_cov, twin.word_free),
+        (twin.update_contexts, twin.context_mean, twin.context_cov, twin.context_free),
+    ):
+        # To the joint maximum of the factor and the bound's own parameters.
+        for _ in range(200):
+            update()
+        best, step = twin.elbo(), 1e-4
+        for k in free:
+            slopes = []
+            for sign in (1, -1):
+                mean[2, k] += sign * step
+                slopes.append(twin.elbo() - best)
+                mean[2, k] -= sign * step
+            assert max(slopes) <= 1e-9
+            assert abs(slopes[0] - slopes[1]) < 1e-3 * abs(sum(slopes))
+            for sign in (1, -1):
+                cov[2, k, k] *= 1 + sign * 1e-3
+                assert twin.elbo() <= best + 1e-9
+                cov[2, k, k] /= 1 + sign * 1e-3
+
+
+def planted(seed: int, true: int = 10, size: int = 50, samples: int = 10_000):
+    """The thesis's synthetic data: a pair is positive when u·c > 0."""
+    random = np.random.default_rng(seed)
+    u, c = random.standard_normal((size, true)), random.standard_normal((size, true))
+    rows, columns = random.integers(size, size=(2, samples))
+    positive, negative = np.zeros((size, size)), np.zeros((size, size))
+    real = np.einsum("nk,nk->n", u[rows], c[columns]) > 0
+    np.add.at(positive, (rows[real], columns[real]), 1)
+    np.add.at(negative, (rows[~real], columns[~real]), 1)
+    return positive, negative
+
+
+def test_planted_dimension_is_found():
+    positive, negative = planted(3)
+    run = Run.create()
+    model = BayesianLogistic.of_events(positive, negative, run)
+    bounds, live = {}, {}
+    for d in (5, 10, 20):
+        state = VariationalSweeps(100, start="noise", dtype="float64").fit(model, d, run)
+        bounds[d], live[d] = state.history[-1], int((rotation.signal_shares(state) > rotation.LIVE_SHARE).sum())
+    assert max(bounds, key=bounds.get) == 10
+    assert live[5] == 5
+    assert 8 <= live[20] <= 12
+
+
+def test_rotation_keeps_the_likelihood_and_raises_the_bound():
+    run = Run.create()
+    model = BayesianLogistic(small_counts(7, 20), run)
+    solver = VariationalSweeps(3, rotate=False, dtype="float64")
+    state = solver.fit(model, 4, run)
+    before, value = state.words.means @ state.contexts.means.T, variational._prior_value(model, state)
+    rotation.rotate(state, run)
+    np.testing.assert_allclose(state.words.means @ state.contexts.means.T, before, atol=1e-9)
+    assert variational._prior_value(model, state) > value
+    moment = rotation.second_moments(state.words, 4) / state.words.rows
+    np.testing.assert_allclose(moment, np.eye(4), atol=1e-8)
+
+
+def test_same_bytes_for_any_number_of_workers():
+    counts = small_counts(9, 600)
+    results = [ft.train(counts, "bayes", vector_size=4, workers=workers, epochs=3) for workers in (1, 3)]
+    assert results[0].matrix.tobytes() == results[1].matrix.tobytes()
+    assert results[0].extras["covariances"].tobytes() == results[1].extras["covariances"].tobytes()
+
+
+def test_float32_is_close_to_float64():
+    counts = small_counts(2, 20)
+    single, double = (ft.train(counts, "bayes", vector_size=4, epochs=4, dtype=d) for d in ("float32", "float64"))
+    np.testing.assert_allclose(single.matrix, double.matrix, atol=2e-3)
+    np.testing.assert_allclose(single.record["objective"], double.record["objective"], rtol=1e-5)
+
+
+def test_pruning_drops_switched_off_dimensions():
+    positive, negative = planted(1, true=3, size=40, samples=6000)
+    run = Run.create()
+    model = BayesianLogistic.of_events(positive, negative, run)
+    solution = VariationalSweeps(80, start="noise", prune=0.5, dtype="float64").solve(model, 8, run)
+    assert solution.words.shape == (40, solution.stats["live_dimensions"])
+    assert 2 <= solution.words.shape[1] <= 4
+    assert solution.extras["covariances"].shape[1] == pack(np.eye(solution.words.shape[1])[None]).shape[1]
+
+
+def test_stops_when_a_sweep_gains_little():
+    vectors = ft.train(small_counts(), "bayes", vector_size=3, epochs=500, tolerance=1e-4)
+    assert vectors.record["status"] == "converged"
+    assert len(vectors.record["objective"]) < 500
+
+
+def test_no_negative_events_is_refused():
+    with pytest.raises(ft.FirthianError, match="vectors are all alike"):
+        ft.train(small_counts(), "bayes", vector_size=3, negative=0)
+
+
+def test_covariances_that_do_not_fit_are_refused_with_the_remedy():
+    run = Run.create(memory="2GB")
+
+    class Huge:
+        shape = (200_000, 200_000)
+
+    with pytest.raises(ft.FirthianError, match=r"budget of 2.0 GB: give --dim \d+, --set covariance=diagonal"):
+        variational.check_memory(Huge(), 100, "full", run)  # type: ignore[arg-type]

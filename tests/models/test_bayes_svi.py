@@ -1,0 +1,137 @@
+"""Stochastic inference: a step at full rate is an update of full sweeps; natural parameters there and back; streams grow."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import firthian as ft
+from firthian.bayes_stream import BayesStream
+from firthian.models.bayes import BayesianLogistic
+from firthian.models.svi import Likelihood
+from firthian.run import Run
+from firthian.solvers import streaming, variational
+from firthian.vectors import uncertainty as ask
+
+
+def batch_of(seed: int, words: int = 20) -> ft.Counts:
+    random = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, words + 1)
+    lines = [" ".join(f"w{k}" for k in random.choice(words, 12, p=weights / weights.sum())) for _ in range(40)]
+    names = [f"w{k}" for k in range(words)]
+    return ft.count([*lines, " ".join(names)], min_count=1, window=2, vocabulary=names)
+
+
+def test_natural_parameters_there_and_back():
+    run = Run.create()
+    stream = streaming.Stream(Likelihood(), 4, run, 1.0, 3)
+    assert stream.step(batch_of(0)) is None
+    words, natural = stream.state.words, stream.naturals[0]
+    before = copy.deepcopy(words)
+    nothing = np.zeros(words.rows)
+    streaming._move(natural, words, np.ones(4), nothing, natural.half.copy(), natural.linear.copy(), 0)
+    np.testing.assert_allclose(words.means, before.means, rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(words.covariances, before.covariances, rtol=2e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("bound", ["jaakkola", "boehning"])
+def test_a_step_at_full_rate_is_a_sweep(bound):
+    """The same batch again, at rate 1, stands for twice the counts: temper 2."""
+    run, batch = Run.create(), batch_of(1)
+    stream = streaming.Stream(Likelihood(bound=bound), 4, run, 0.0, 3)
+    stream.step(batch)
+    state = copy.deepcopy(stream.state)
+    stream.step(batch)
+    model = BayesianLogistic(batch, run, temper=2.0, bound=bound)
+    masses = model.words.unlisted_mass(run)
+    background, _ = variational._update_words(model, state, masses, run)
+    variational._update_contexts(model, state, background, run)
+    np.testing.assert_allclose(stream.state.words.means, state.words.means, rtol=1e-3, atol=2e-4)
+    np.testing.assert_allclose(stream.state.contexts.means, state.contexts.means, rtol=1e-3, atol=2e-4)
+    np.testing.assert_allclose(stream.state.words.covariances, state.words.covariances, rtol=1e-3, atol=1e-5)
+
+
+def test_words_a_batch_lacks_keep_their_vectors():
+    run = Run.create()
+    stream = streaming.Stream(Likelihood(), 3, run, 1.0, 2)
+    stream.step(batch_of(0))
+    before = stream.state.words.means.copy()
+    only = ft.count(["w0 w1 w2 w1 w0 w2"] * 5, min_count=1, window=2, vocabulary=[f"w{k}" for k in range(20)])
+    grown = stream.row_mass.copy()
+    # Words of a fixed list that do not occur are absent: put the batch back on the stream's own numbering.
+    matrix = np.zeros((20, 20))
+    places = [batch_of(0).vocabulary[word] for word in only.vocabulary.words]
+    matrix[np.ix_(places, places)] = only.to_scipy().toarray()
+    import scipy.sparse
+
+    from firthian.models.svi import counts_of
+
+    stream.step(counts_of(scipy.sparse.csr_array(matrix), batch_of(0).vocabulary, only.options))
+    moved = np.abs(stream.state.words.means - before).max(axis=1) > 1e-3
+    assert set(np.flatnonzero(moved)) == set(places)
+    assert np.array_equal(np.flatnonzero(stream.row_mass > grown), np.sort(places))
+
+
+def test_several_batches_are_nearly_as_good_as_one():
+    random = np.random.default_rng(0)
+    topics = random.integers(6, size=900)
+    lines = [" ".join(f"t{topic}w{k}" for k in random.integers(5, size=12)) for topic in topics]
+    counting = {"min_count": 1, "sample": 0.0}
+    vectors = ft.train(lines, "bayes-svi", vector_size=6, counting=counting, batch_tokens=2000)
+    assert vectors.record["stats"]["batches"] > 3
+    unit = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
+    topic = np.array([word[:2] for word in vectors.vocabulary.words])
+    same = topic[:, None] == topic[None, :]
+    cosines = unit @ unit.T
+    assert cosines[same].min() > cosines[~same].max()
+    scores = vectors.record["objective"]
+    assert np.mean(scores[-3:]) > np.mean(scores[:1]) - 0.05
+
+
+def test_no_negative_events_is_refused():
+    with pytest.raises(ft.FirthianError, match="vectors are all alike"):
+        ft.train(["a b c a b"] * 9, "bayes-svi", vector_size=2, negative=0)
+
+
+def documents(seed: int, topics: int = 3, extra: str = "") -> list[str]:
+    random = np.random.default_rng(seed)
+    return [
+        " ".join(f"t{topic}w{k}" for k in random.integers(4, size=10)) + extra
+        for topic in random.integers(topics, size=120)
+    ]
+
+
+def test_a_stream_takes_in_new_words_and_goes_on_after_a_break(tmp_path):
+    whole = BayesStream(vector_size=4, min_count=3, window=2)
+    for part in (documents(0), documents(1, 5)):
+        whole.partial_fit(part)
+    broken = BayesStream(vector_size=4, min_count=3, window=2).partial_fit(documents(0))
+    assert len(broken.vectors()) == 12
+    broken.save(tmp_path / "stream")
+    resumed = BayesStream.load(tmp_path / "stream", seed=1).partial_fit(documents(1, 5))
+    assert len(resumed.vectors()) == 20
+    assert resumed.vectors().matrix.tobytes() == whole.vectors().matrix.tobytes()
+    assert resumed.vectors().extras["covariances"].tobytes() == whole.vectors().extras["covariances"].tobytes()
+    with pytest.raises(ft.FirthianError, match="was begun with seed 1, not 2"):
+        BayesStream.load(tmp_path / "stream", seed=2)
+
+
+def test_more_data_makes_words_more_certain():
+    stream = BayesStream(vector_size=2, min_count=3, window=2).partial_fit(documents(0))
+    before = stream.vectors()
+    for seed in (1, 2, 3):
+        stream.partial_fit(documents(seed))
+    after = stream.vectors()
+    relative = [ask.uncertainty(vectors, "t0w0").relative for vectors in (before, after)]
+    assert relative[1] < 0.8 * relative[0]
+
+
+def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):
+    stream = BayesStream(vector_size=30, min_count=2)
+    for call in (stream.vectors, lambda: stream.save(tmp_path / "x")):
+        with pytest.raises(ft.FirthianError, match="nothing has been learnt yet"):
+            call()
+    with pytest.raises(ft.FirthianError, match="the first batch has 2 words seen 2 times, fewer than the 30"):
+        stream.partial_fit(["a b", "a b"])

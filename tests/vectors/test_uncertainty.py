@@ -1,0 +1,167 @@
+"""Intervals, kernels and probabilities of Gaussian vectors, against Monte Carlo and closed forms."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from firthian import FirthianError, Vectors, Vocabulary
+from firthian.packing import pack
+from firthian.vectors import uncertainty as ask
+
+WORDS = ["tea", "coffee", "cup", "car", "road", "the"]
+
+
+def gaussian_vectors(kind: str = "packed", scale: float = 0.05, seed: int = 0, d: int = 4) -> Vectors:
+    random = np.random.default_rng(seed)
+    roots = random.standard_normal((len(WORDS), d, d)) * np.sqrt(scale)
+    full = roots @ roots.transpose(0, 2, 1) + 0.01 * scale * np.eye(d)
+    matrix = random.standard_normal((len(WORDS), d)).astype(np.float32)
+    extras = {
+        "packed": {"covariances": pack(full).astype(np.float32)},
+        "full": {"covariances": full.astype(np.float32)},
+        "diagonal": {"variances": np.diagonal(full, axis1=1, axis2=2).astype(np.float32)},
+        "none": {},
+    }[kind]
+    return Vectors(matrix, Vocabulary(WORDS, [60, 50, 40, 30, 20, 1000]), extras=extras)
+
+
+@pytest.mark.parametrize("kind", ["packed", "full", "diagonal"])
+def test_intervals_agree_with_draws(kind):
+    vectors = gaussian_vectors(kind, 0.02)
+    drawn = ask._draw(vectors, np.array([0, 1]), 200_000, np.random.default_rng(1))
+    unit = drawn / np.linalg.norm(drawn, axis=2, keepdims=True)
+    cosines = np.sum(unit[0] * unit[1], axis=1)
+    low, high = ask.similarity_interval(vectors, "tea", "coffee", 0.9)
+    assert np.mean((cosines > low) & (cosines < high)) == pytest.approx(0.9, abs=0.03)
+    assert ask.similarity_interval(vectors, "coffee", "tea", 0.9) == pytest.approx((low, high))
+    narrow = ask.similarity_interval(vectors, "tea", "coffee", 0.5)
+    assert low < narrow[0] < narrow[1] < high
+
+
+def test_packed_and_full_covariances_are_the_same_thing():
+    packed, full = gaussian_vectors("packed"), gaussian_vectors("full")
+    np.testing.assert_allclose(ask.covariances(packed, [0, 3]), ask.covariances(full, [0, 3]), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(ask.variances(packed, [2]), ask.variances(full, [2]), rtol=1e-6)
+
+
+def test_inflation_of_the_record_widens():
+    vectors = gaussian_vectors()
+    before = ask.similarity_interval(vectors, "tea", "cup")
+    vectors.record["stats"] = {"inflation": 2.0}
+    after = ask.similarity_interval(vectors, "tea", "cup")
+    assert after[0] < before[0] < before[1] < after[1]
+
+
+def test_product_kernel_is_the_integral_of_both_densities():
+    vectors = gaussian_vectors("full")
+    full = ask.covariances(vectors, np.arange(len(WORDS)))
+
+    def log_kernel(i, j):
+        gap = vectors.matrix[i].astype(np.float64) - vectors.matrix[j]
+        return multivariate_normal.logpdf(gap, np.zeros(4), full[i] + full[j])
+
+    found = ask.product_kernel(vectors, "tea")
+    expected = [log_kernel(0, j) - (log_kernel(0, 0) + log_kernel(j, j)) / 2 for j in range(len(WORDS))]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    assert found[0] == pytest.approx(0, abs=1e-9)
+    best = ask.most_similar(vectors, "tea", 1, score="product-kernel")[0]
+    assert best.score == pytest.approx(np.sort(found)[-2])
+
+
+def test_most_similar_orders_by_cosine_and_brackets_it():
+    found = ask.most_similar(gaussian_vectors(), "tea", topn=10, level=0.8)
+    assert len(found) == len(WORDS) - 1
+    assert "tea" not in [item.word for item in found]
+    scores = [item.score for item in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(item.low < item.score < item.high for item in found)
+
+
+def test_uncertainty_of_a_known_covariance():
+    vectors = Vectors(
+        np.array([[3.0, 4.0]], dtype=np.float32),
+        Vocabulary(["a"], [7]),
+        extras={"variances": np.array([[1.0, 3.0]], dtype=np.float32)},
+    )
+    found = ask.uncertainty(vectors, "a")
+    assert (found.count, found.trace, found.effective_dimensions) == (7, pytest.approx(4), pytest.approx(16 / 10))
+    assert found.log_determinant == pytest.approx(np.log(3))
+    assert found.relative == pytest.approx(2 / 5)
+
+
+def test_least_certain_words_and_what_count_does_not_explain():
+    counts = np.array([1000, 900, 800, 100, 90, 80])
+    traces = 10.0 / counts
+    traces[4] *= 5
+    vectors = Vectors(
+        np.ones((6, 2), dtype=np.float32),
+        Vocabulary(WORDS, counts),
+        extras={"variances": np.repeat(traces[:, None] / 2, 2, axis=1).astype(np.float32)},
+    )
+    assert [row.word for row in ask.least_certain(vectors, 2)] == ["road", "the"]
+    assert ask.least_certain(vectors, 1, at_equal_count=True)[0].word == "road"
+    assert {row.word for row in ask.least_certain(vectors, 9, min_count=800)} == {"tea", "coffee", "cup"}
+    with pytest.raises(FirthianError, match="no word was seen 5000 times: the most frequent was seen 1000 times"):
+        ask.least_certain(vectors, min_count=5000)
+
+
+def test_analogy_probabilities():
+    random = np.random.default_rng(0)
+    base = random.standard_normal((4, 6))
+    man, woman = base[0], base[1]
+    rows = np.array([man, man + base[2], woman, woman + base[2], base[3], -base[2]], dtype=np.float32)
+    words = ["man", "king", "woman", "queen", "car", "pawn"]
+
+    def answers(variance, **more):
+        extras = {"variances": np.full((6, 6), variance, dtype=np.float32)}
+        return ask.analogy(Vectors(rows, Vocabulary(words), extras=extras), "man", "king", "woman", **more)
+
+    sure, unsure = answers(1e-6), answers(4.0)
+    assert (sure[0].word, sure[0].probability) == ("queen", 1.0)
+    assert unsure[0].probability < 0.9
+    assert sum(answer.probability for answer in unsure) == pytest.approx(1)
+    assert answers(4.0) == unsure
+    assert answers(4.0, seed=2) != unsure
+
+
+def test_points_have_no_uncertainty():
+    for call in (
+        lambda v: ask.similarity_interval(v, "tea", "cup"),
+        lambda v: ask.uncertainty(v, "tea"),
+        lambda v: ask.analogy(v, "tea", "cup", "car"),
+        lambda v: ask.product_kernel(v, "tea"),
+        lambda v: ask.least_certain(v),
+    ):
+        with pytest.raises(FirthianError, match="points without uncertainty: train them with"):
+            call(gaussian_vectors("none"))
+
+
+def test_wrong_levels_scores_and_shapes_are_told():
+    vectors = gaussian_vectors()
+    with pytest.raises(FirthianError, match="between 0 and 1, got 90"):
+        ask.similarity_interval(vectors, "tea", "cup", 90)
+    with pytest.raises(FirthianError, match="must be one of cosine, product-kernel"):
+        ask.most_similar(vectors, "tea", score="euclid")
+    vectors.extras["covariances"] = np.ones((6, 3), dtype=np.float32)
+    with pytest.raises(FirthianError, match="do not fit 4 dimensions"):
+        ask.uncertainty(vectors, "tea")
+
+
+def test_the_verb(firth, tmp_path):
+    vectors = gaussian_vectors()
+    vectors.save(tmp_path / "v")
+    rows = json.loads(firth("uncertain", tmp_path / "v", "--topn", "2", "--json").out)
+    assert len(rows) == 2
+    assert set(rows[0]) >= {"word", "count", "trace", "log_determinant", "effective_dimensions", "relative", "excess"}
+    asked = json.loads(firth("uncertain", tmp_path / "v", "tea", "--neighbors", "2", "--json").out)[0]
+    assert [near["low"] < near["score"] < near["high"] for near in asked["neighbors"]] == [True, True]
+    assert "tea" in firth("uncertain", tmp_path / "v", "tea", "--neighbors", "1").out
+    answers = json.loads(firth("uncertain", tmp_path / "v", "tea", "cup", "car", "--analogy", "--json").out)
+    assert sum(answer["probability"] for answer in answers) == pytest.approx(1)
+    firth("uncertain", tmp_path / "v", "tea", "--analogy").complains("an analogy has three words")
+    gaussian_vectors("none").save(tmp_path / "points")
+    firth("uncertain", tmp_path / "points").complains("points without uncertainty")
