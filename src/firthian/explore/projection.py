@@ -40,6 +40,9 @@ _AXES_ROWS = 20_000
 #: Exact neighbours take the square of the words in time; beyond this, Annoy's approximate ones are used.
 _EXACT_NEIGHBOURS = 30_000
 
+#: Maps of up to so many words are made in one thread.
+_ONE_THREAD = 2000
+
 #: Sparse vectors are first brought down to so many dimensions.
 _DENSE_SIZE = 50
 
@@ -160,6 +163,8 @@ def _tsne(rows: Array, options: Options, workers: int, progress: Progress) -> Ar
     affinity = require("openTSNE.affinity", "viz")
     neighbours = require("openTSNE.nearest_neighbors", "viz")
     count = len(rows)
+    # Threads wait for each other 750 times: few words are faster without them.
+    workers = workers if count > _ONE_THREAD else 1
     # Each word needs 3 · perplexity neighbours.
     perplexity = min(options.perplexity, (count - 1) / 3)
     wanted = max(1, min(count - 1, int(3 * perplexity)))

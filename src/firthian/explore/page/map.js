@@ -29,11 +29,11 @@ export class WordMap {
     this.tip.hidden = true;
     this.tools = container.appendChild(document.createElement("div"));
     this.tools.className = "tools";
-    this.lassoButton = this.addTool("lasso", "Circle words", () => this.setLasso(!this.lasso));
+    this.lassoButton = this.addTool("lasso", "Circle words with a lasso", () => this.setLasso(!this.lasso));
     this.lassoButton.setAttribute("aria-pressed", "false");
     this.addTool("+", "Zoom in", () => this.zoom(1.5));
     this.addTool("−", "Zoom out", () => this.zoom(1 / 1.5));
-    this.addTool("all", "Show the whole map", () => this.showAll());
+    this.addTool("all", "Show all of the map", () => this.showAll());
     this.points = new Points(this.low);
     this.points.onRestored = () => this.redraw();
     this.ink = this.high.getContext("2d");
@@ -263,7 +263,7 @@ export class WordMap {
     const closeness = this.data ? Math.log2(Math.max(1, this.view.scale / this.whole)) : 0;
     const few = this.data ? Math.max(0, 4 - Math.log10(this.data.x.length + 1)) : 0;
     const faded = this.circled || this.marked.length;
-    this.points.draw(this.view, Math.min(9, 2.6 + 0.6 * closeness + 1.5 * few), faded ? 0.38 : 0.75, this.ratio);
+    this.points.draw(this.view, Math.min(9, 3.2 + 0.6 * closeness + 1.5 * few), faded ? 0.5 : 0.8, this.ratio);
     const { ink, ratio } = this;
     const { width, height } = this.size();
     ink.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -291,7 +291,7 @@ export class WordMap {
       ink.strokeStyle = this.colours.text;
       ink.stroke();
     });
-    this.marked.forEach((i, rank) => this.drawLabel(boxes, i, rank ? "600 13px" : "700 16px", this.colours.text));
+    this.marked.forEach((i, rank) => this.drawLabel(boxes, i, rank ? "600 13px" : "700 16px", this.colours.text, rank ? 6 : 9));
     let placed = 0;
     let tried = 0;
     const size = `${Math.min(13, 11 + closeness / 3)}px`;
@@ -307,19 +307,20 @@ export class WordMap {
     }
   }
 
-  drawLabel(boxes, i, font, colour) {
+  drawLabel(boxes, i, font, colour, gap = 6) {
     const { ink } = this;
     const [px, py] = this.toScreen(i);
     const word = this.data.words[i].slice(0, 40);
     ink.font = `${font} system-ui, sans-serif`;
     const key = `${font} ${i}`;
     if (!this.widths.has(key)) this.widths.set(key, ink.measureText(word).width);
-    const place = boxes.beside(px, py, this.widths.get(key) + 2, Number.parseFloat(font.split(" ").at(-1)) + 3, 6);
+    const height = Number.parseFloat(font.split(" ").at(-1)) + 3;
+    const place = boxes.beside(px, py, this.widths.get(key) + 2, height, gap);
     if (!place) return false;
     ink.lineWidth = 3;
     ink.strokeStyle = this.colours.ground;
     ink.fillStyle = colour;
-    const middle = place[1] + (Number.parseFloat(font.split(" ").at(-1)) + 3) / 2;
+    const middle = place[1] + height / 2;
     ink.strokeText(word, place[0] + 1, middle);
     ink.fillText(word, place[0] + 1, middle);
     return true;

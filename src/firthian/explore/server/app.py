@@ -144,6 +144,7 @@ def check_root_path(path: str) -> str:
 
 def _bind(host: str, port: int) -> socket.socket:
     """Take the port before anything is opened in a browser."""
+    bound: socket.socket | None = None
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, socket.SOCK_STREAM)
@@ -152,6 +153,8 @@ def _bind(host: str, port: int) -> socket.socket:
         # From now on connections wait in the queue, even before the server takes them.
         bound.listen(128)
     except (OSError, OverflowError) as error:
+        if bound is not None:
+            bound.close()
         raise FirthianError(
             f"cannot listen on {host}, port {port} ({error})", hint="choose another --port (0 takes any free one)"
         ) from None
