@@ -55,7 +55,7 @@ class Visit:
     def __init__(self, browser: Any, **options: Any) -> None:
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         self.page = self.context.new_page()
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(15_000)
         self.said: list[str] = []
         self.asked: list[str] = []
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
@@ -130,11 +130,14 @@ def test_click_a_point_and_circle_some(visit: Visit, served: Served) -> None:
     page.wait_for_selector("#panel h2:text-is('violin')")
     assert "guitar" in words_of(page)
     page.get_by_role("button", name="Circle words with a lasso").click()
-    x, y = place
-    page.mouse.move(x - 60, y - 60)
+    box = page.locator("#map").bounding_box()
+    left, right = box["x"] + 5, box["x"] + box["width"] - 5
+    # Below the buttons; round everything else.
+    top, bottom = box["y"] + 60, box["y"] + box["height"] - 5
+    page.mouse.move(left, bottom)
     page.mouse.down()
-    for dx, dy in ((60, -60), (60, 60), (-60, 60), (-60, -55)):
-        page.mouse.move(x + dx, y + dy, steps=3)
+    for corner in ((left, top), (right, top), (right, bottom), (left + 5, bottom)):
+        page.mouse.move(*corner, steps=3)
     page.mouse.up()
     page.wait_for_selector("#panel h2:has-text('circled')")
     assert "violin" in page.locator("#panel .cloud").inner_text()

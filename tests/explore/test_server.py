@@ -67,7 +67,9 @@ def test_analogy_similarity_compare(served: Served, folder: Path) -> None:
     vectors = Vectors.load(folder / "first")
     assert served.ask("similarity", a="sun", b="moon")["similarity"] == pytest.approx(vectors.similarity("sun", "moon"))
     found = served.ask("compare", word="sun", first="first", second="second", topn=5)
-    near = [[word for word, _ in Vectors.load(folder / name).most_similar("sun", topn=5)] for name in ("first", "second")]
+    near = [
+        [word for word, _ in Vectors.load(folder / name).most_similar("sun", topn=5)] for name in ("first", "second")
+    ]
     assert found["shared"] == len(set(near[0]) & set(near[1]))
     for side, other in ((0, 1), (1, 0)):
         assert [one["word"] for one in found["sides"][side]] == near[side]
@@ -213,7 +215,11 @@ def test_fifty_at_once(served: Served) -> None:
 
 
 def test_half_a_request_and_nonsense_leave_it_alive(served: Served) -> None:
-    for data in (b"GET / HT", b"\x00\xff\x00 nonsense\r\n\r\n", b"GET /api/models HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"):
+    for data in (
+        b"GET / HT",
+        b"\x00\xff\x00 nonsense\r\n\r\n",
+        b"GET /api/models HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    ):
         with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw:
             raw.sendall(data)
     assert served.ask("models")["models"]

@@ -31,7 +31,8 @@ let drawn = "";
 const map = new WordMap(byId("map"), {
   onPick: (picked) => go(picked),
   onLasso: (words) => {
-    if (words.length) show([h("h2", {}, `${words.length.toLocaleString("en")} words circled`), wordList(words.slice(0, 300))]);
+    asking?.abort();
+    show([h("h2", {}, `${words.length.toLocaleString("en")} words circled`), wordList(words.slice(0, 300))]);
   },
 });
 
