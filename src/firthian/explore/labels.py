@@ -23,7 +23,7 @@ def place_labels(
     A label that would cover another, or leave the bounds, is left out.
 
     >>> points = np.array([[5.0, 5.0], [5.0, 5.0], [50.0, 5.0]])
-    >>> [label for label, _, _ in place_labels(points, np.full((3, 2), 4.0), (0, 0, 60, 10))]
+    >>> [label for label, _, _ in place_labels(points, np.full((3, 2), 4.0), (-5, 0, 60, 10))]
     [0, 1, 2]
     """
     taken = _Boxes(bounds, sizes)

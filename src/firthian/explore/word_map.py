@@ -90,8 +90,8 @@ def make_map(
     >>> matrix = np.array([[1, 0, 0], [0.9, 0.1, 0], [0, 1, 0], [0, 0.9, 0.1]])
     >>> vectors = ft.Vectors(matrix, ft.Vocabulary(["tea", "coffee", "sun", "moon"]))
     >>> made = make_map(vectors, options=Options("pca"), clusters=2)
-    >>> made.groups.tolist(), sorted(made.names)
-    ([0, 0, 1, 1], ['sun, moon', 'tea, coffee'])
+    >>> [made.names[group] for group in made.groups]
+    ['tea, coffee', 'tea, coffee', 'sun, moon', 'sun, moon']
     """
     options = options or Options()
     progress = progress or Silent()
