@@ -6,7 +6,7 @@ STAMPS := $(VENV)/.stamps
 # The exports need no more than the CPU; name another build of torch where this one is too large.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-slow test-heavy lint bench docs clean
+.PHONY: browser demo test test-slow test-heavy lint bench docs clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -30,7 +30,11 @@ $(STAMPS)/heavy: $(STAMPS)/dev
 demo: $(STAMPS)/base  ## count the demo corpus and show what comes out
 	$(BIN)/firth demo
 
-test: $(STAMPS)/dev lint  ## the whole test suite
+browser:  ## chromium for the browser tests, where it can be had; they say so when they are skipped
+	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get install -y -qq chromium > /dev/null; } \
+	  || echo "chromium is not here and cannot be installed: the browser tests will be skipped"
+
+test: $(STAMPS)/dev lint browser  ## the whole test suite
 	$(BIN)/pytest -n 2 -m 'not slow'
 
 test-slow: $(STAMPS)/dev  ## the long tests too

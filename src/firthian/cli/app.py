@@ -24,7 +24,7 @@ app = typer.Typer(
 #: Every verb's module, in the order of the flow; each registers itself on ``app``.
 VERBS = (
     "count", "merge", "train", "add", "score", "models", "neighbors", "analogy", "similarity", "convert",
-    "evaluate", "compare", "uncertain", "adapt", "classify", "info", "datasets", "demo",
+    "evaluate", "compare", "uncertain", "map", "explore", "adapt", "classify", "info", "datasets", "demo",
 )  # fmt: skip
 
 #: The exit code of what Ctrl-C ended: 128 and the number of the signal.

@@ -1,0 +1,95 @@
+"""A cloud of a word's contexts: size says how often, colour how much more often than by chance."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from firthian.cooccurrence.counts import Counts
+from firthian.errors import FirthianError, require
+from firthian.explore.contexts import context_words
+from firthian.explore.figures import check_picture, plain_text, save_figure
+from firthian.explore.labels import _Boxes
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_DPI = 150
+_LARGEST, _SMALLEST = 54.0, 9.0
+
+#: A word that finds no place within so many steps of the spiral is left out.
+_STEPS = 5000
+
+
+def plot_cloud(
+    counts: Counts,
+    word: str,
+    path: str | os.PathLike[str],
+    *,
+    topn: int = 80,
+    min_count: float = 5.0,
+    order: str = "pmi",
+    force: bool = False,
+) -> list[str]:
+    """Draw the contexts of a word; give the words that found a place.
+
+    With the order ``pmi`` the words that keep its company most faithfully are chosen, with ``count`` the most frequent.
+    """
+    target = check_picture(path, (".png", ".svg"), force)
+    found = context_words(counts, word, topn, min_count, order)
+    if not found:
+        raise FirthianError(
+            f"{word!r} has no context counted {min_count:g} times", hint="lower --min-count, or choose another word"
+        )
+    strength = np.array([one.pmi if order == "pmi" else one.count for one in found])
+    sizes = font_sizes(strength)
+    # Width is measured at the size it will be drawn with.
+    figure = require("matplotlib.figure", "viz").Figure(figsize=(8, 5.2), dpi=_DPI)
+    colours = require("matplotlib", "viz").colormaps["viridis"]
+    pmi = np.array([one.pmi for one in found])
+    shade = 0.85 * (1 - (pmi - pmi.min()) / max(float(np.ptp(pmi)), 1e-12))
+    width, height = figure.get_size_inches() * _DPI
+    boxes = _Boxes((8, 8, width - 8, height - 40), np.full((1, 2), 60.0))
+    drawn = []
+    for one, size, tint in zip(found, sizes, shade, strict=True):
+        text = figure.text(
+            0, 0, plain_text(one.word), fontsize=size, color=colours(tint), va="bottom", ha="left", parse_math=False
+        )
+        extent = text.get_window_extent()
+        place = _spiral(boxes, extent.width + 6, extent.height + 2, (width / 2, (height - 32) / 2), width / height)
+        if place is None:
+            text.remove()
+            continue
+        text.set_position(((place[0] + 3) / width, (place[1] + 1) / height))
+        drawn.append(one.word)
+    measure = "PMI" if order == "pmi" else "count"
+    title = f"the company of “{plain_text(word)}”: size by {measure}, dark is high PMI"
+    figure.text(0.5, 1 - 12 / height, title, ha="center", va="top", fontsize=10, color="#444", parse_math=False)
+    save_figure(figure, target, force)
+    return drawn
+
+
+def font_sizes(strength: Array) -> Array:
+    """Give sizes between the smallest and the largest, by the square root: area, not height, is what the eye compares.
+
+    >>> font_sizes(np.array([9.0, 4.0, 0.0])).round(1).tolist()
+    [54.0, 39.0, 9.0]
+    """
+    shifted = strength - strength.min()
+    share = np.sqrt(shifted / shifted.max()) if shifted.max() > 0 else np.ones_like(shifted)
+    return np.asarray(_SMALLEST + (_LARGEST - _SMALLEST) * share)
+
+
+def _spiral(
+    boxes: Any, width: float, height: float, centre: tuple[float, float], aspect: float
+) -> tuple[float, float] | None:
+    """Walk outward from the centre until the box is free."""
+    for step in range(_STEPS):
+        angle = 1.6 * np.sqrt(step)
+        radius = 4 * angle
+        left = centre[0] + aspect * radius * np.cos(angle) - width / 2
+        bottom = centre[1] + radius * np.sin(angle) - height / 2
+        if boxes.put((left, bottom, left + width, bottom + height)):
+            return left, bottom
+    return None

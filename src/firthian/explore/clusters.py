@@ -1,0 +1,95 @@
+"""Groups of words: k-means on directions, each group named by the words at its centre."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from firthian.errors import FirthianError
+from firthian.run import one_blas_thread
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Centres are found from at most so many rows, evenly spread; every row is then given to its centre.
+_FIT_ROWS = 20_000
+
+_BLOCK = 8192
+_SWEEPS = 50
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The group of each row, largest group first, and the centres, of length 1."""
+
+    labels: Array
+    centres: Array
+
+    def names(self, rows: Array, words: list[str], topn: int = 3) -> list[str]:
+        """Name each group by the words nearest to its centre, among the first (most frequent) two thousand."""
+        shown = min(2000, len(rows))
+        cosines = rows[:shown] @ self.centres.T
+        names = []
+        for group in range(len(self.centres)):
+            own = np.flatnonzero(self.labels[:shown] == group)
+            best = own[np.argsort(-cosines[own, group], kind="stable")[:topn]]
+            names.append(", ".join(words[i] for i in best) or "…")
+        return names
+
+
+def find_clusters(rows: Array, number: int, seed: int = 1) -> Clusters:
+    """Group rows of length 1 around ``number`` centres by cosine (spherical k-means, Dhillon and Modha 2001).
+
+    >>> rows = np.array([[1, 0], [0.8, 0.6], [0, 1], [1, 0]], dtype=np.float32)
+    >>> find_clusters(rows, 2).labels.tolist()
+    [0, 0, 1, 0]
+    """
+    if number < 1:
+        raise FirthianError(f"the number of clusters must be at least 1, got {number}", hint="12 is usual")
+    number = min(number, len(rows))
+    random = np.random.default_rng([seed, 41])
+    some = rows[:: max(1, -(-len(rows) // _FIT_ROWS))]
+    with one_blas_thread():
+        centres = _start(some, number, random)
+        labels = np.full(len(some), -1)
+        for _ in range(_SWEEPS):
+            found = _assign(some, centres)
+            if np.array_equal(found, labels):
+                break
+            labels = found
+            centres = _means(some, labels, centres)
+        labels = _assign(rows, centres)
+    # Large groups get the first colours, which are the easiest to tell apart.
+    order = np.argsort(-np.bincount(labels, minlength=number), kind="stable")
+    rank = np.empty(number, dtype=np.int64)
+    rank[order] = np.arange(number)
+    return Clusters(rank[labels], centres[order])
+
+
+def _start(rows: Array, number: int, random: np.random.Generator) -> Array:
+    """Choose rows far from each other, as k-means++ does (Arthur and Vassilvitskii 2007), with 1 - cosine."""
+    chosen = [int(random.integers(len(rows)))]
+    distance = np.full(len(rows), np.inf)
+    for _ in range(number - 1):
+        distance = np.minimum(distance, np.maximum(0, 1 - (rows @ rows[chosen[-1]]).astype(np.float64)))
+        total = distance.sum()
+        weights = distance / total if total > 0 else np.full(len(rows), 1 / len(rows))
+        chosen.append(int(random.choice(len(rows), p=weights)))
+    return np.array(rows[chosen])
+
+
+def _assign(rows: Array, centres: Array) -> Array:
+    return np.concatenate([(rows[at : at + _BLOCK] @ centres.T).argmax(axis=1) for at in range(0, len(rows), _BLOCK)])
+
+
+def _means(rows: Array, labels: Array, centres: Array) -> Array:
+    """Move each centre to the direction of its rows' sum; one without rows stays where it is."""
+    moved = centres.copy()
+    for group in range(len(centres)):
+        own = rows[labels == group]
+        total = own.sum(axis=0, dtype=np.float64)
+        length = float(np.sqrt(total @ total))
+        if length > 0:
+            moved[group] = total / length
+    return moved

@@ -1,0 +1,55 @@
+"""What all pictures share: where they may be written, and how a figure becomes the same file every time."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+from firthian.errors import FirthianError, from_os_error, require
+from firthian.storage import check_target, replace
+
+#: Colours of groups of words: apart for most eyes, readable on light and dark ground.
+COLOURS = (
+    "#4477cc", "#dd7711", "#229966", "#cc3355", "#8855cc", "#997711", "#22a5b5", "#c256a5",
+    "#6b8e23", "#a0522d", "#5b6f8a", "#e0a030",
+)  # fmt: skip
+
+
+def check_picture(path: str | os.PathLike[str], suffixes: tuple[str, ...], force: bool) -> Path:
+    """Say early whether a picture of this kind may be written here."""
+    target = Path(path)
+    if target.suffix.lower() not in suffixes:
+        raise FirthianError(
+            f"{target} does not say which kind of picture it is", hint=f"end its name in {' or '.join(suffixes)}"
+        )
+    if target.is_dir():
+        raise FirthianError(f"{target} is a folder", hint="give the name of a file")
+    return check_target(target, force)
+
+
+def plain_text(word: str) -> str:
+    """Give a word as a picture can show it: control characters become a mark.
+
+    >>> plain_text("a\\tb")
+    'a·b'
+    """
+    return "".join(character if character.isprintable() else "·" for character in word)
+
+
+def save_figure(figure: Any, target: Path, force: bool) -> None:
+    """Write a figure that appears whole or not at all, without dates or random names in it."""
+    staging = target.absolute().with_name(f".{target.name}.new-{os.getpid()}{target.suffix}")
+    settings = {"svg.hashsalt": "firthian"}
+    metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
+    try:
+        with require("matplotlib", "viz").rc_context(settings), warnings.catch_warnings():
+            # A script that the font has no letters for is shown as boxes; that is not an error.
+            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            figure.savefig(staging, dpi=figure.dpi, metadata=metadata)
+        replace(staging, target, force)
+    except OSError as error:
+        raise from_os_error(error) from error
+    finally:
+        staging.unlink(missing_ok=True)

@@ -1,0 +1,15 @@
+// Colours of groups of words; the same as in the pictures (figures.py).
+export const GROUP_COLOURS = [
+  "#4477cc", "#dd7711", "#229966", "#cc3355", "#8855cc", "#997711", "#22a5b5", "#c256a5",
+  "#6b8e23", "#a0522d", "#5b6f8a", "#e0a030",
+];
+
+export function groupColour(group) {
+  return GROUP_COLOURS[group % GROUP_COLOURS.length];
+}
+
+/** The colour of a group as three numbers, 0 to 255. */
+export function groupRgb(group) {
+  const number = Number.parseInt(groupColour(group).slice(1), 16);
+  return [number >> 16, (number >> 8) & 255, number & 255];
+}

@@ -1,0 +1,34 @@
+// Builds elements. Text is always text: nothing here, or anywhere in this page, reads markup from data.
+
+/** Makes an element; properties become attributes, `on…` ones listeners; children are elements or text. */
+export function h(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2).toLowerCase(), value);
+    else element.setAttribute(key, value === true ? "" : String(value));
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Shows an error with its hint; words the hint suggests can be clicked. */
+export function problem(error, onWord) {
+  const parts = [];
+  const suggested = /^did you mean (.+)\?$/.exec(error.hint ?? "");
+  if (suggested && onWord) {
+    parts.push("Did you mean ");
+    suggested[1].split(", ").forEach((word, i) => {
+      if (i) parts.push(", ");
+      parts.push(h("button", { type: "button", class: "word", onClick: () => onWord(word) }, word));
+    });
+    parts.push("?");
+  } else {
+    parts.push(error.hint ?? "");
+  }
+  return h("div", { class: "problem", role: "alert" }, h("strong", {}, error.message), " ", parts);
+}
+
+export function busy(text = "…") {
+  return h("p", { class: "busy" }, text);
+}

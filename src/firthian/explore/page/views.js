@@ -1,0 +1,173 @@
+// What the panel shows: one function for each tab. A view gets the state and tools, and fills the panel.
+import { ask } from "./api.js";
+import { bars } from "./bars.js";
+import { wordField } from "./complete.js";
+import { busy, h } from "./dom.js";
+
+const EXAMPLES = ["music", "river", "king", "science"];
+
+function welcome(tools) {
+  return h("div", { class: "welcome" },
+    h("p", { class: "lead" }, "You shall know a word by the company it keeps."),
+    h("p", {}, "Type a word above, or pick one on the map. Try ",
+      EXAMPLES.map((word, i) => [i ? ", " : "", h("button", { type: "button", class: "word", onClick: () => tools.go(word) }, word)]).flat(),
+      "."),
+    h("p", { class: "soft" }, "Keys: / to search, arrows and Enter to choose, and on the map arrows, +, − and 0."),
+  );
+}
+
+export async function neighbours(state, tools) {
+  if (!state.word) return welcome(tools);
+  const found = await ask("neighbors", { word: state.word, topn: 30, model: tools.model() }, tools);
+  tools.mark([found.word, ...found.neighbors.map((item) => item.word)]);
+  const facts = found.count ? `seen ${found.count.toLocaleString("en")} times, ` : "";
+  return [
+    h("h2", {}, found.word),
+    h("p", { class: "soft" }, `${facts}number ${found.rank.toLocaleString("en")} of the vocabulary`),
+    found.neighbors.length ? bars(found.neighbors, { onWord: tools.go }) : h("p", {}, "Its vector is zero: it has no neighbours."),
+  ];
+}
+
+export async function analogy(state, tools) {
+  const fields = ["a", "b", "c"].map((name) => wordField(name, state[name], tools.model, () => solve(name)));
+  const solve = (last) => {
+    const [a, b, c] = fields.map((field) => field.input.value.trim());
+    if (a && b && c) tools.change({ a, b, c });
+    else fields[Math.min(2, "abc".indexOf(last) + 1)].input.focus();
+  };
+  const form = h("form", { class: "analogy", onSubmit: (event) => { event.preventDefault(); solve("c"); } },
+    fields[0].element, h("span", {}, "is to"), fields[1].element, h("span", {}, "as"), fields[2].element,
+    h("span", {}, "is to"), h("button", { type: "submit" }, "…?"));
+  const parts = [h("h2", {}, "Analogy"), form];
+  if (!(state.a && state.b && state.c)) {
+    const example = { a: "man", b: "king", c: "woman" };
+    const button = h("button", { type: "button", class: "word", onClick: () => tools.change(example) }, "man is to king as woman is to …");
+    return [...parts, h("p", { class: "soft" }, "For example: ", button)];
+  }
+  tools.show(parts);
+  const found = await ask("analogy", { a: state.a, b: state.b, c: state.c, topn: 12, model: tools.model() }, tools);
+  tools.mark([...new Set([found.answers[0]?.word, state.a, state.b, state.c])].filter(Boolean));
+  return [...parts, bars(found.answers, { onWord: tools.go })];
+}
+
+export async function pair(state, tools) {
+  const first = wordField("One word", state.word, tools.model, () => compare());
+  const second = wordField("Another word", state.with, tools.model, () => compare());
+  const compare = () => {
+    const [word, other] = [first.input.value.trim(), second.input.value.trim()];
+    if (word && other) tools.change({ word, with: other });
+    else (word ? second : first).input.focus();
+  };
+  const form = h("form", { class: "pair", onSubmit: (event) => { event.preventDefault(); compare(); } },
+    first.element, second.element, h("button", { type: "submit" }, "Compare"));
+  const parts = [h("h2", {}, "Two words"), form];
+  if (!(state.word && state.with)) return [...parts, h("p", { class: "soft" }, "How alike are two words, and which neighbours do they share?")];
+  tools.show(parts);
+  const model = tools.model();
+  const [alike, one, other] = await Promise.all([
+    ask("similarity", { a: state.word, b: state.with, model }, tools),
+    ask("neighbors", { word: state.word, topn: 100, model }, tools),
+    ask("neighbors", { word: state.with, topn: 100, model }, tools),
+  ]);
+  tools.mark([state.word, state.with]);
+  const scores = new Map(other.neighbors.map((item) => [item.word, item.score]));
+  const shared = one.neighbors.filter((item) => scores.has(item.word))
+    .map((item) => ({ word: item.word, score: Math.min(item.score, scores.get(item.word)) }))
+    .sort((a, b) => b.score - a.score).slice(0, 20);
+  const range = alike.low === undefined ? "" : `, 90 % interval ${alike.low.toFixed(2)} to ${alike.high.toFixed(2)}`;
+  return [...parts,
+    h("p", { class: "figure" }, h("strong", {}, alike.similarity.toFixed(3)), ` cosine of ${state.word} and ${state.with}${range}`),
+    h("h3", {}, shared.length ? "Neighbours of both" : "They share no near neighbours."),
+    bars(shared, { onWord: tools.go }),
+  ];
+}
+
+export async function models(state, tools) {
+  const others = tools.models.filter((one) => one.name !== tools.model());
+  if (!others.length) return h("p", {}, "Only one model is open. Start with several: ", h("code", {}, "firth explore FIRST SECOND"));
+  const second = others.some((one) => one.name === state.other) ? state.other : others[0].name;
+  const choice = h("select", { id: "other", onChange: (event) => tools.change({ other: event.target.value }) },
+    others.map((one) => h("option", { selected: one.name === second, value: one.name }, one.name)));
+  const parts = [h("h2", {}, state.word ? `“${state.word}” in two models` : "Two models"), h("label", { class: "choice" }, "Compared with ", choice)];
+  if (!state.word) return [...parts, h("p", { class: "soft" }, "Type a word above.")];
+  const found = await ask("compare", { word: state.word, first: tools.model(), second, topn: 20 }, tools);
+  tools.mark([state.word, ...found.sides[0].map((item) => item.word)]);
+  const column = (side) => h("div", {}, h("h3", {}, found.models[side]),
+    h("ol", { class: "side" }, found.sides[side].map((item) =>
+      h("li", { class: item.shared ? "shared" : undefined },
+        h("button", { type: "button", class: "word", onClick: () => tools.go(item.word) }, item.word),
+        h("span", { class: "moved" }, moved(item, found.beyond))))));
+  return [...parts,
+    h("p", { class: "figure" }, h("strong", {}, `${found.shared} of 20`), " neighbours are the same"),
+    h("div", { class: "sides" }, column(0), column(1)),
+    h("p", { class: "soft" }, "The number says at which place the other model has the word."),
+  ];
+}
+
+function moved(item, beyond) {
+  if (!item.known) return "not there";
+  if (item.other_rank === null) return `> ${beyond}`;
+  if (item.other_rank === item.rank) return "same";
+  return `${item.other_rank > item.rank ? "↓" : "↑"} ${item.other_rank}`;
+}
+
+export async function contexts(state, tools) {
+  if (!tools.hasCounts) return h("p", {}, "Start with ", h("code", {}, "firth explore VECTORS --counts COUNTS"), " to see the company a word keeps.");
+  if (!state.word) return welcome(tools);
+  const order = state.order === "count" ? "count" : "pmi";
+  const choice = h("select", { id: "order", onChange: (event) => tools.change({ order: event.target.value }) },
+    h("option", { value: "pmi", selected: order === "pmi" }, "strength (PMI)"), h("option", { value: "count", selected: order === "count" }, "frequency"));
+  const found = await ask("contexts", { word: state.word, topn: 40, order }, tools);
+  const items = found.contexts.map((one) => ({ ...one, score: order === "pmi" ? one.pmi : one.count }));
+  tools.mark([state.word, ...items.map((item) => item.word)]);
+  return [
+    h("h2", {}, `The company of “${state.word}”`),
+    h("label", { class: "choice" }, "Ordered by ", choice),
+    items.length ? bars(items, {
+      onWord: tools.go, most: Math.max(...items.map((item) => item.score), 1e-9), digits: order === "pmi" ? 2 : 0,
+      note: (item) => (order === "pmi" ? `${Math.round(item.count).toLocaleString("en")} times` : `PMI ${item.pmi.toFixed(2)}`),
+    }) : h("p", {}, "No context was counted often enough."),
+  ];
+}
+
+export async function evaluation(state, tools) {
+  const status = busy("Evaluating …");
+  tools.show([h("h2", {}, "How good is it?"), status]);
+  const found = await ask("evaluation", { model: tools.model() }, { ...tools, onProgress: (job) => { status.textContent = `${job.stage} …`; } });
+  const head = ["set", "measure", "value", "95 % interval", "covered"];
+  return [
+    h("h2", {}, `How good is ${found.model}?`),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores" }, h("table", {},
+      h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, found.rows.map((row) => h("tr", {},
+        h("th", { scope: "row" }, row.set), h("td", {}, row.measure), h("td", {}, row.value === null ? "–" : row.value.toFixed(3)),
+        h("td", {}, row.low === null ? "" : `${row.low.toFixed(2)} – ${row.high.toFixed(2)}`),
+        h("td", {}, row.covered === null ? "" : `${row.covered} of ${row.items}`)))))),
+  ];
+}
+
+export async function certainty(state, tools) {
+  const found = await ask("uncertain", { topn: 30, model: tools.model() }, tools);
+  const most = Math.max(...found.words.map((one) => one.relative), 1e-9);
+  tools.mark(found.words.map((one) => one.word));
+  return [
+    h("h2", {}, "Least certain words"),
+    h("p", { class: "soft" }, "Less certain than other words that occur as often. The bar is the relative error of the vector."),
+    bars(found.words.map((one) => ({ word: one.word, score: one.relative, count: one.count })), {
+      onWord: tools.go, most, note: (item) => `${item.count.toLocaleString("en")} times`,
+    }),
+    found.log_precisions.length ? [h("h3", {}, "Relevance of the dimensions"), hinton(found.log_precisions)] : null,
+  ].flat();
+}
+
+/** A Hinton diagram: a square for each dimension, its area the prior variance on a logarithmic scale. */
+function hinton(values) {
+  const low = Math.min(...values);
+  const spread = Math.max(...values) - low || 1;
+  const text = `${values.length} dimensions, log precision ${low.toFixed(1)} to ${(low + spread).toFixed(1)}`;
+  return h("div", { class: "hinton", role: "img", "aria-label": text, title: text }, values.map((value) => {
+    const square = h("span", {}, h("span", {}));
+    square.firstChild.style.transform = `scale(${Math.sqrt(0.04 + 0.96 * (1 - (value - low) / spread)).toFixed(3)})`;
+    return square;
+  }));
+}

@@ -1,0 +1,270 @@
+"""Words on a plane: PCA, t-SNE or UMAP of their directions, kept so that the same map is never computed twice.
+
+All methods see vectors of length 1, so that near means a high cosine. A projection is named by a checksum of what went
+into it; it is kept in the folder of the vectors (``maps/``), or in the user's cache where that cannot be written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian.errors import FirthianError, require, suggest
+from firthian.parallel import check_workers
+from firthian.progress import Progress, Silent
+from firthian.run import one_blas_thread
+from firthian.storage import write_file
+from firthian.vectors.search import dense_rows
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+METHODS = ("pca", "tsne", "umap")
+
+#: Fewer words than this make no map by neighbours.
+_FEWEST = 4
+
+#: Rows that are projected or compared together; also fixes the order of sums.
+_BLOCK = 1024
+
+#: Principal axes are found from at most so many rows, evenly spread; a plane needs no more.
+_AXES_ROWS = 20_000
+
+#: Exact neighbours take the square of the words in time; beyond this, Annoy's approximate ones are used.
+_EXACT_NEIGHBOURS = 30_000
+
+#: Maps of up to so many words are made in one thread.
+_ONE_THREAD = 2000
+
+#: Sparse vectors are first brought down to so many dimensions.
+_DENSE_SIZE = 50
+
+#: Sweeps of t-SNE: with the attraction exaggerated, then without (the defaults of van der Maaten and of openTSNE).
+_EARLY, _LATE, _EXAGGERATION = 250, 500, 12
+_REPORT_EVERY = 25
+
+
+@dataclass(frozen=True)
+class Options:
+    """What decides a projection besides the vectors."""
+
+    method: str = "tsne"
+    perplexity: float = 30.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise FirthianError(f"there is no projection {self.method!r}", hint=suggest(self.method, METHODS))
+        if not 1 <= self.perplexity <= 1000:
+            raise FirthianError(f"the perplexity must be 1 to 1000, got {self.perplexity}", hint="30 is usual")
+        if not 0 <= self.seed < 2**32:
+            raise FirthianError(f"the seed must be 0 to 2^32 - 1, got {self.seed}", hint="1 will do")
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Points of words, and for a linear projection its two axes (columns × 2), else None."""
+
+    points: Array
+    axes: Array | None = None
+
+
+def unit_rows(vectors: Vectors, numbers: Array) -> Array:
+    """Give the chosen rows, dense and of length 1; sparse ones brought down to a few dimensions by an SVD."""
+    if isinstance(vectors.matrix, np.ndarray):
+        rows = vectors.matrix[numbers].astype(np.float32)
+    else:
+        rows = _reduced(vectors.matrix[numbers])
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    bad = np.flatnonzero(~np.isfinite(lengths))
+    if bad.size:
+        word = vectors.vocabulary.words[int(numbers[bad[0]])]
+        raise FirthianError(f"the vector of {word!r} is not finite", hint="leave this word out")
+    return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
+
+
+def _reduced(rows: Any) -> Array:
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import svds
+
+    size = min(_DENSE_SIZE, min(rows.shape) - 1)
+    if size < 2:
+        return dense_rows(rows, np.arange(rows.shape[0]))
+    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    scaled = diags_array(np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)) @ rows
+    with one_blas_thread():
+        left, values, _ = svds(scaled, size, v0=np.ones(min(rows.shape)))
+    return np.asarray(left * values, dtype=np.float32)
+
+
+def project(
+    vectors: Vectors,
+    numbers: Array,
+    options: Options | None = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    keep: bool = True,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Projection:
+    """Put words (by their rows) on a plane; a map that was made before is read from where it was kept.
+
+    ``folder`` is where the vectors are. The number of workers does not change the result of PCA and t-SNE.
+    """
+    options = options or Options()
+    rows = unit_rows(vectors, np.asarray(numbers, dtype=np.int64))
+    if options.method == "pca":
+        return _pca(rows)
+    if len(rows) < _FEWEST:
+        raise FirthianError(
+            f"a map of {len(rows)} words by {options.method}", hint=f"give at least {_FEWEST}, or use --method pca"
+        )
+    name = f"{options.method}-{_fingerprint(rows, options)}.npy"
+    kept = _find(name, len(rows), folder) if keep else None
+    if kept is not None:
+        return Projection(kept)
+    method: Callable[..., Array] = _tsne if options.method == "tsne" else _umap
+    points = method(rows, options, check_workers(workers), progress or Silent())
+    if keep:
+        _keep(name, points, folder)
+    return Projection(points)
+
+
+def is_kept(vectors: Vectors, numbers: Array, options: Options, folder: str | os.PathLike[str] | None) -> bool:
+    """Tell whether this projection is there already."""
+    rows = unit_rows(vectors, np.asarray(numbers, dtype=np.int64))
+    return _find(f"{options.method}-{_fingerprint(rows, options)}.npy", len(rows), folder) is not None
+
+
+def _pca(rows: Array) -> Projection:
+    """Project onto the two directions of largest variance; signs are fixed by the largest entry of each axis."""
+    if min(rows.shape) < 2:
+        raise FirthianError(f"a map of {rows.shape[0]} words in {rows.shape[1]} dimensions", hint="give more words")
+    some = rows[:: max(1, -(-len(rows) // _AXES_ROWS))].astype(np.float64)
+    centre = some.mean(axis=0)
+    with one_blas_thread():
+        _, vectors = np.linalg.eigh((some - centre).T @ (some - centre))
+        axes = vectors[:, :-3:-1]
+        axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
+        points = np.concatenate([(rows[at : at + _BLOCK] - centre) @ axes for at in range(0, len(rows), _BLOCK)])
+    return Projection(points.astype(np.float32), axes)
+
+
+def _tsne(rows: Array, options: Options, workers: int, progress: Progress) -> Array:
+    """Minimise the Kullback-Leibler divergence of van der Maaten and Hinton 2008, by openTSNE, from PCA."""
+    tsne = require("openTSNE", "viz")
+    affinity = require("openTSNE.affinity", "viz")
+    neighbours = require("openTSNE.nearest_neighbors", "viz")
+    count = len(rows)
+    # Threads wait for each other 750 times: few words are faster without them.
+    workers = workers if count > _ONE_THREAD else 1
+    # Each word needs 3 · perplexity neighbours.
+    perplexity = min(options.perplexity, (count - 1) / 3)
+    wanted = max(1, min(count - 1, int(3 * perplexity)))
+    progress.start("finding neighbours", count)
+    if count <= _EXACT_NEIGHBOURS:
+        index = neighbours.PrecomputedNeighbors(*exact_neighbours(rows, wanted, progress))
+    else:
+        index = neighbours.Annoy(rows, wanted, metric="euclidean", n_jobs=1, random_state=options.seed)
+    affinities = affinity.PerplexityBasedNN(knn_index=index, perplexity=perplexity, n_jobs=workers)
+    start = _pca(rows).points.astype(np.float64)
+    # A spread of 1e-4, as t-SNE begins; words with equal vectors must not begin at one place.
+    start *= 1e-4 / max(float(start[:, 0].std()), 1e-12)
+    start += np.random.default_rng([options.seed, 40]).normal(0, 1e-6, start.shape)
+    progress.start("t-SNE", _EARLY + _LATE)
+
+    def report(sweep: int, divergence: float, _: Any) -> None:
+        progress.advance(_REPORT_EVERY, f"divergence {divergence:.3f}")
+
+    embedding = tsne.TSNEEmbedding(
+        start, affinities, n_jobs=workers, random_state=options.seed,
+        negative_gradient_method="bh" if count < 4000 else "fft",
+        callbacks=report, callbacks_every_iters=_REPORT_EVERY,
+    )  # fmt: skip
+    embedding = embedding.optimize(_EARLY, exaggeration=_EXAGGERATION, momentum=0.5)
+    embedding = embedding.optimize(_LATE, momentum=0.8)
+    return np.asarray(embedding, dtype=np.float32)
+
+
+def exact_neighbours(rows: Array, wanted: int, progress: Progress | None = None) -> tuple[Array, Array]:
+    """Give the nearest other rows of each row, all of length 1, and their Euclidean distances, nearest first.
+
+    >>> neighbours, distances = exact_neighbours(np.array([[1, 0], [0, 1], [0.8, 0.6]], dtype=np.float32), 1)
+    >>> neighbours.ravel().tolist(), distances.ravel().round(3).tolist()
+    ([2, 2, 0], [0.632, 0.894, 0.632])
+    """
+    neighbours = np.empty((len(rows), wanted), dtype=np.int64)
+    distances = np.empty((len(rows), wanted))
+    with one_blas_thread():
+        for first in range(0, len(rows), _BLOCK):
+            here = slice(first, min(first + _BLOCK, len(rows)))
+            cosines = rows[here] @ rows.T
+            own = np.arange(cosines.shape[0])
+            cosines[own, first + own] = -np.inf
+            best = np.argpartition(-cosines, wanted - 1, axis=1)[:, :wanted]
+            best.sort(axis=1)
+            value = np.take_along_axis(cosines, best, axis=1)
+            order = np.argsort(-value, axis=1, kind="stable")
+            neighbours[here] = np.take_along_axis(best, order, axis=1)
+            # |u - v|^2 = 2 - 2 cos
+            distances[here] = np.sqrt(np.maximum(0, 2 - 2 * np.take_along_axis(value, order, axis=1)))
+            if progress is not None:
+                progress.advance(cosines.shape[0])
+    return neighbours, distances
+
+
+def _umap(rows: Array, options: Options, workers: int, progress: Progress) -> Array:
+    """Use UMAP (McInnes et al. 2018) with its own defaults; a fixed seed makes it run on one thread."""
+    umap = require("umap", "umap")
+    progress.start("UMAP")
+    neighbours = max(2, min(15, len(rows) - 1))
+    made = umap.UMAP(n_neighbors=neighbours, metric="cosine", random_state=options.seed, n_jobs=1)
+    return np.asarray(made.fit_transform(rows), dtype=np.float32)
+
+
+def _fingerprint(rows: Array, options: Options) -> str:
+    digest = hashlib.sha256(repr((rows.shape, options)).encode())
+    digest.update(np.ascontiguousarray(rows).data)
+    return digest.hexdigest()[:24]
+
+
+def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
+    """Give the folders where maps may be, the preferred one first."""
+    from firthian.datasets.cache import cache_folder
+
+    places = [cache_folder() / "maps"]
+    if folder is not None and (Path(folder) / "vectors.json").is_file():
+        places.insert(0, Path(folder) / "maps")
+    return places
+
+
+def _find(name: str, count: int, folder: str | os.PathLike[str] | None) -> Array | None:
+    for place in _places(folder):
+        try:
+            points: Array = np.load(place / name, allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            continue
+        # A damaged file is as good as none: the map is made again.
+        if points.shape == (count, 2) and points.dtype == np.float32 and np.isfinite(points).all():
+            return points
+    return None
+
+
+def _keep(name: str, points: Array, folder: str | os.PathLike[str] | None) -> None:
+    """Write to the first place that can be written; a map that cannot be kept anywhere is still a map."""
+    data = io.BytesIO()
+    np.save(data, points, allow_pickle=False)
+    for place in _places(folder):
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            write_file(place / name, data.getvalue())
+        except OSError:
+            continue
+        return

@@ -1,0 +1,279 @@
+"""The questions that can be asked: a table of paths, parameters and the functions that answer.
+
+An answer is plain data; ``Pending`` says that long work has been started. Handlers run in threads, several at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from firthian.errors import FirthianError
+from firthian.explore.contexts import ORDERS, context_words
+from firthian.explore.projection import METHODS, Options
+from firthian.explore.server.parameters import Parameters, Text, Whole
+from firthian.explore.server.state import Job, Model, State
+from firthian.explore.word_map import make_map
+from firthian.progress import Progress
+from firthian.vectors import uncertainty
+from firthian.vectors.vectors import ANALOGY_METHODS
+
+#: Words of a map in the browser; t-SNE and UMAP take minutes beyond their own limit.
+MOST_POINTS = 400_000
+MOST_EMBEDDED = 50_000
+
+#: So many neighbours are compared to say where a word went in another model.
+_FAR = 1000
+
+#: Intervals are shown at this level.
+_LEVEL = 0.9
+
+_MODEL = Text("Name of the model; the first one where it is left out.", required=False)
+_TOPN = Whole("How many words.", 20, 1, 1000)
+_WORD = Text("A word.")
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Work that goes on: ask again."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
+class Question:
+    """A path, what it is for, its parameters, and the function that answers."""
+
+    path: str
+    summary: str
+    answer: Callable[..., Any]
+    parameters: Parameters = field(default_factory=dict)
+
+
+def models(state: State) -> dict[str, Any]:
+    """List the models."""
+    return {
+        "models": [_facts(model) for model in state.models.values()],
+        "counts": state.counts is not None,
+        "methods": list(METHODS),
+        "limits": {"points": MOST_POINTS, "embedded": MOST_EMBEDDED},
+    }
+
+
+def _facts(model: Model) -> dict[str, Any]:
+    vectors = model.vectors()
+    return {
+        "name": model.name,
+        "words": len(vectors),
+        "dimensions": vectors.vector_size,
+        "recipe": str(vectors.record.get("recipe", "")),
+        "uncertainty": uncertainty.has_uncertainty(vectors),
+        "generation": model.generation,
+        "trouble": model.trouble,
+    }
+
+
+def words(state: State, prefix: str, topn: int, model: str) -> dict[str, Any]:
+    """Complete a prefix: the most frequent words that begin with it, as typed, in lower case or capitalised."""
+    # Words are in the order of their frequency, so the first ones found are the best.
+    beginnings = tuple({prefix, prefix.lower(), prefix.capitalize()})
+    found: list[str] = []
+    for word in state.model(model).vectors().vocabulary.words:
+        if word.startswith(beginnings):
+            found.append(word)
+            if len(found) == topn:
+                break
+    return {"prefix": prefix, "words": found}
+
+
+def neighbors(state: State, word: str, topn: int, model: str) -> dict[str, Any]:
+    """Give the words nearest to a word by cosine; with intervals where the model has them."""
+    chosen = state.model(model)
+    vectors = chosen.vectors()
+    near: list[dict[str, Any]] = [{"word": w, "score": s} for w, s in vectors.most_similar(word, topn=topn)]
+    if uncertainty.has_uncertainty(vectors):
+        for one in near[:100]:
+            one["low"], one["high"] = uncertainty.similarity_interval(vectors, word, one["word"], _LEVEL)
+    number = vectors.vocabulary[word]
+    return {
+        "word": word,
+        "model": chosen.name,
+        "generation": chosen.generation,
+        "count": int(vectors.vocabulary.counts[number]),
+        "rank": number + 1,
+        "neighbors": near,
+    }
+
+
+def analogy(state: State, a: str, b: str, c: str, topn: int, method: str, model: str) -> dict[str, Any]:
+    """Answer: a is to b as c is to what?"""
+    found = state.model(model).vectors().analogy(a, b, c, topn, method)
+    return {
+        "a": a, "b": b, "c": c, "method": method,
+        "answers": [{"word": word, "score": score} for word, score in found],
+    }  # fmt: skip
+
+
+def similarity(state: State, a: str, b: str, model: str) -> dict[str, Any]:
+    """Give the cosine of two words; with its interval where the model has one."""
+    vectors = state.model(model).vectors()
+    found: dict[str, Any] = {"a": a, "b": b, "similarity": vectors.similarity(a, b)}
+    if uncertainty.has_uncertainty(vectors):
+        found["low"], found["high"] = uncertainty.similarity_interval(vectors, a, b, _LEVEL)
+    return found
+
+
+def compare(state: State, word: str, first: str, second: str, topn: int) -> dict[str, Any]:
+    """Set the neighbours of a word in two models side by side: who is in both, who moved where."""
+    sides = [state.model(first), state.model(second)]
+    far = [[near for near, _ in side.vectors().most_similar(word, topn=max(_FAR, topn))] for side in sides]
+    ranks = [{near: rank for rank, near in enumerate(some, 1)} for some in far]
+    near = [set(some[:topn]) for some in far]
+    shared = near[0] & near[1]
+    return {
+        "word": word,
+        "models": [side.name for side in sides],
+        "shared": len(shared),
+        # Jaccard's index: the shared ones among all.
+        "overlap": len(shared) / max(1, len(near[0] | near[1])),
+        "beyond": max(_FAR, topn),
+        "sides": [
+            [
+                {
+                    "word": one,
+                    "rank": rank,
+                    "other_rank": ranks[1 - side].get(one),
+                    "known": one in sides[1 - side].vectors(),
+                    "shared": one in shared,
+                }
+                for rank, one in enumerate(far[side][:topn], 1)
+            ]
+            for side in (0, 1)
+        ],
+    }
+
+
+def contexts(state: State, word: str, topn: int, min_count: int, order: str) -> dict[str, Any]:
+    """Give the context words of a word in the counts, with their PMI."""
+    if state.counts is None:
+        raise FirthianError("there are no counts here", hint="start with: firth explore VECTORS --counts COUNTS")
+    found = context_words(state.counts, word, topn, min_count, order)
+    return {"word": word, "order": order, "contexts": [one.to_dict() for one in found]}
+
+
+def word_map(state: State, method: str, limit: int, clusters: int, model: str) -> Any:
+    """Give points of the most frequent words; t-SNE and UMAP take time, and are kept."""
+    if method != "pca" and limit > MOST_EMBEDDED:
+        raise FirthianError(f"{method} of {limit:,} words takes too long", hint=f"ask for at most {MOST_EMBEDDED:,}")
+    chosen = state.model(model)
+    vectors = chosen.vectors()
+
+    def work(progress: Progress) -> dict[str, Any]:
+        made = make_map(
+            vectors, limit=limit, options=Options(method), clusters=clusters, folder=chosen.path, progress=progress
+        )
+        return made.to_dict()
+
+    key = ("map", chosen.name, chosen.generation, method, min(limit, len(vectors)), clusters)
+    answer = _finished(state.jobs.ask(key, work, patience=10 if method == "pca" else 0.5))
+    if isinstance(answer, Pending):
+        return answer
+    return {**answer, "model": chosen.name, "generation": key[2], "total": len(vectors)}
+
+
+def evaluation(state: State, model: str) -> Any:
+    """Score a model on the test sets that are on this machine; nothing is fetched."""
+    from firthian.evaluate import evaluate
+    from firthian.evaluate.sets import SETS, is_here
+
+    chosen = state.model(model)
+    vectors = chosen.vectors()
+    here = [name for names in SETS.values() for name in names if is_here(name)]
+    if not here:
+        raise FirthianError(
+            "none of the common test sets is here", hint="run firth datasets fetch, or set FIRTHIAN_DATA"
+        )
+
+    def work(progress: Progress) -> dict[str, Any]:
+        found = evaluate({chosen.name: vectors}, sets=",".join(here), resamples=200, progress=progress)
+        rows = found.rows(sections=False)
+        return {
+            "rows": [
+                {
+                    "set": row.name, "measure": row.measure, "value": row.value, "low": row.low, "high": row.high,
+                    "items": row.items, "covered": row.covered,
+                }
+                for row in rows
+            ]
+        }  # fmt: skip
+
+    key = ("evaluation", chosen.name, chosen.generation)
+    answer = _finished(state.jobs.ask(key, work, patience=0.5))
+    return answer if isinstance(answer, Pending) else {**answer, "model": chosen.name}
+
+
+def uncertain(state: State, topn: int, min_count: int, model: str) -> dict[str, Any]:
+    """Name the words a Bayesian model is least sure of, and the relevance of its dimensions."""
+    vectors = state.model(model).vectors()
+    found = uncertainty.least_certain(vectors, topn, min_count, at_equal_count=True)
+    stored = vectors.record.get("stats", {}).get("log_precisions", [])
+    precisions = [float(value) for value in stored if isinstance(value, int | float) and np.isfinite(value)]
+    return {"words": [one.to_dict() for one in found], "log_precisions": sorted(precisions)[:2000]}
+
+
+def _finished(job: Job) -> Any:
+    if not job.finished.is_set():
+        return Pending(job)
+    if job.error is not None:
+        raise job.error
+    return job.result
+
+
+QUESTIONS = (
+    Question("/api/models", "The models that are open.", models),
+    Question(
+        "/api/words", "Words that begin with some letters.", words,
+        {"prefix": Text("The beginning.", required=False), "topn": Whole("How many words.", 12, 1, 200), "model": _MODEL},
+    ),
+    Question(
+        "/api/neighbors", "The words nearest to a word.", neighbors, {"word": _WORD, "topn": _TOPN, "model": _MODEL}
+    ),
+    Question(
+        "/api/analogy", "a is to b as c is to what?", analogy,
+        {
+            "a": _WORD, "b": _WORD, "c": _WORD, "topn": _TOPN,
+            "method": Text("The method.", False, "3cosadd", ANALOGY_METHODS), "model": _MODEL,
+        },
+    ),
+    Question("/api/similarity", "The cosine of two words.", similarity, {"a": _WORD, "b": _WORD, "model": _MODEL}),
+    Question(
+        "/api/compare", "The neighbours of a word in two models.", compare,
+        {
+            "word": _WORD, "first": Text("The first model."), "second": Text("The second model."),
+            "topn": Whole("How many neighbours.", 20, 1, 200),
+        },
+    ),
+    Question(
+        "/api/contexts", "The company a word keeps in the counts.", contexts,
+        {
+            "word": _WORD, "topn": Whole("How many contexts.", 40, 1, 1000),
+            "min_count": Whole("Least count of a pair.", 5, 0, 10**9), "order": Text("pmi or count.", False, "pmi", ORDERS),
+        },
+    ),
+    Question(
+        "/api/map", "Words on a plane.", word_map,
+        {
+            "method": Text("The projection.", False, "pca", METHODS),
+            "limit": Whole("So many words, the most frequent.", 20_000, 2, MOST_POINTS),
+            "clusters": Whole("Groups to colour.", 12, 1, 50), "model": _MODEL,
+        },
+    ),
+    Question("/api/evaluation", "Scores on the test sets that are here.", evaluation, {"model": _MODEL}),
+    Question(
+        "/api/uncertain", "The words a Bayesian model is least sure of.", uncertain,
+        {"topn": _TOPN, "min_count": Whole("Least count of a word.", 0, 0, 10**12), "model": _MODEL},
+    ),
+)  # fmt: skip

@@ -1,0 +1,161 @@
+"""The web application: files of the page, answers of the interface, errors as JSON; and how it is run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import socket
+import threading
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from firthian.errors import FirthianError, UnknownWordError, require
+from firthian.explore.server.api import QUESTIONS, Pending, Question
+from firthian.explore.server.openapi import openapi
+from firthian.explore.server.parameters import read_parameters
+from firthian.explore.server.security import Gate, Hosts, check_binding, refuse
+from firthian.explore.server.state import State
+
+log = logging.getLogger("firthian.explore")
+
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+#: A request line longer than this ends the connection; shorter ones are refused politely.
+_LONGEST_REQUEST = 16 * 2**20
+
+
+def make_app(state: State, *, hosts: Hosts | None = None, token: str | None = None, root_path: str = "") -> Any:
+    """Build the ASGI application."""
+    require("starlette", "web")
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.middleware.gzip import GZipMiddleware
+    from starlette.routing import Route
+
+    description = openapi()
+    routes = [Route(question.path, _answering(state, question)) for question in QUESTIONS]
+    routes.append(Route("/api/openapi.json", lambda request: _json(description)))
+    routes += [Route(f"/{name}", _serving(data, kind)) for name, (data, kind) in page_files().items()]
+    index, kind = page_files()["index.html"]
+    routes.append(Route("/", _serving(index, kind)))
+
+    async def on_http_error(request: Any, error: Any) -> Any:
+        return refuse(error.status_code, "there is nothing here", "see /api/openapi.json")
+
+    async def on_any_error(request: Any, error: Exception) -> Any:
+        return refuse(500, "the server made a mistake", "its log says more")
+
+    app = Starlette(routes=routes, exception_handlers={HTTPException: on_http_error, Exception: on_any_error})
+    app.router.redirect_slashes = False
+    return Gate(GZipMiddleware(app, minimum_size=2048, compresslevel=4), hosts or Hosts("127.0.0.1"), token, root_path)
+
+
+def page_files() -> dict[str, tuple[bytes, str]]:
+    """Read the page's files, by name. Only what is in this table can be asked for, whatever a path looks like."""
+    folder = resources.files("firthian.explore") / "page"
+    return {
+        file.name: (file.read_bytes(), _TYPES[Path(file.name).suffix])
+        for file in folder.iterdir()
+        if Path(file.name).suffix in _TYPES
+    }
+
+
+def _serving(data: bytes, kind: str) -> Any:
+    from starlette.responses import Response
+
+    tag = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
+
+    def serve(request: Any) -> Any:
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(data, media_type=kind, headers=headers)
+
+    return serve
+
+
+def _answering(state: State, question: Question) -> Any:
+    def answer(request: Any) -> Any:
+        try:
+            values = read_parameters(question.parameters, request.query_params.multi_items())
+            found = question.answer(state, **values)
+        except UnknownWordError as error:
+            return refuse(404, error.message, error.hint)
+        except FirthianError as error:
+            return refuse(400, error.message, error.hint)
+        return _json(found.job.to_dict(), 202) if isinstance(found, Pending) else _json(found)
+
+    return answer
+
+
+def _json(value: Any, status: int = 200) -> Any:
+    from starlette.responses import Response
+
+    # Strict JSON: a score that is not a number would be a mistake of ours, and must not reach the page as NaN.
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    data = text.encode("utf-8", "replace")
+    return Response(data, status, {"Cache-Control": "no-store"}, "application/json")
+
+
+def serve(
+    paths: Sequence[str],
+    *,
+    counts: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8642,
+    token: str | None = None,
+    root_path: str = "",
+    allow_hosts: Iterable[str] = (),
+    ready: Any = None,
+) -> None:
+    """Serve until interrupted; ``ready(url)`` is called when the page can be opened. Port 0 takes any free one."""
+    uvicorn = require("uvicorn", "web")
+    check_binding(host, token)
+    root_path = check_root_path(root_path)
+    state = State(paths, counts)
+    app = make_app(state, hosts=Hosts(host, allow_hosts), token=token, root_path=root_path)
+    bound = _bind(host, port)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, http="h11", ws="none", lifespan="off",
+        h11_max_incomplete_event_size=_LONGEST_REQUEST, limit_concurrency=500, timeout_keep_alive=10,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    threading.Thread(target=state.warm, daemon=True).start()
+    if ready is not None:
+        name = f"[{host}]" if ":" in host else "127.0.0.1" if host == "0.0.0.0" else host
+        ready(f"http://{name}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else ""))
+    server.run(sockets=[bound])
+
+
+def check_root_path(path: str) -> str:
+    """Give a proxy's path without its last slash.
+
+    >>> check_root_path("/words/")
+    '/words'
+    """
+    path = path.rstrip("/")
+    if path and (not path.startswith("/") or "//" in path or not path.isascii() or any(c in path for c in "?#% ")):
+        raise FirthianError(f"the root path {path!r} is not a path", hint="give it as /words")
+    return path
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """Take the port before anything is opened in a browser."""
+    bound: socket.socket | None = None
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        # From now on connections wait in the queue, even before the server takes them.
+        bound.listen(128)
+    except (OSError, OverflowError) as error:
+        if bound is not None:
+            bound.close()
+        raise FirthianError(
+            f"cannot listen on {host}, port {port} ({error})", hint="choose another --port (0 takes any free one)"
+        ) from None
+    return bound

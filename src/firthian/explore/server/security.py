@@ -1,0 +1,166 @@
+"""Who may ask: only pages of ours, under names of ours, with the token where there is one; and nothing too long.
+
+A page elsewhere must not read a server on the user's machine. Browsers keep other origins out, except where a hostile
+name is made to point here (DNS rebinding): so the Host header must be a name that this server goes by.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from firthian.errors import FirthianError
+
+#: Longest query that is looked at, in bytes.
+LONGEST_QUERY = 8192
+
+_COOKIE = "firthian_token"
+
+#: Nothing but our own files may be loaded, run or asked.
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host can be reached from this machine only.
+
+    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
+    [True, True, True, False, False]
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_binding(host: str, token: str | None) -> None:
+    """Refuse to be reachable from elsewhere without a token."""
+    if token is not None and not (8 <= len(token) <= 200 and token.isascii() and token.isprintable()):
+        raise FirthianError("the token must be 8 to 200 plain characters", hint="choose another one")
+    if not is_loopback(host) and token is None:
+        raise FirthianError(
+            f"{host} can be reached from other machines, and no token is set",
+            hint="add --token SECRET, or leave out --host",
+        )
+
+
+class Hosts:
+    """The names this server goes by."""
+
+    def __init__(self, host: str, more: Iterable[str] = ()) -> None:
+        self.names = {"localhost", host.lower(), *(name.lower() for name in more)}
+        # A name can be made to point here, an address cannot: a page served from it is already ours.
+        self.any_address = not is_loopback(host)
+        if self.any_address:
+            self.names.add(socket.gethostname().lower())
+
+    def allow(self, header: str) -> bool:
+        """Tell whether a Host header names this server; its port does not matter, it may be forwarded."""
+        name = header.strip().lower()
+        name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+        if name in self.names:
+            return True
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return self.any_address or address.is_loopback
+
+
+class Gate:
+    """ASGI middleware: strips the proxy's path, checks Host, origin, length and token, and adds our headers."""
+
+    def __init__(self, app: Any, hosts: Hosts, token: str | None = None, root_path: str = "") -> None:
+        self.app = app
+        self.hosts = hosts
+        self.token = token
+        self.root_path = root_path
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            # No web sockets here; closing is the only answer to one.
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    *message.get("headers", []),
+                    *((name.lower().encode(), value.encode()) for name, value in HEADERS.items()),
+                ]
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is None and self.root_path and scope["path"].startswith(self.root_path + "/"):
+            # Some proxies take their prefix away, some leave it.
+            scope = {**scope, "path": scope["path"].removeprefix(self.root_path)}
+        if refusal is None:
+            await self.app(scope, receive, with_headers)
+        else:
+            await refusal(scope, receive, with_headers)
+
+    def _refusal(self, scope: Any) -> Any:
+        from starlette.responses import RedirectResponse
+
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if not self.hosts.allow(headers.get("host", "")):
+            return refuse(403, "this server does not go by that name", "open the address that firth explore printed")
+        if headers.get("sec-fetch-site") == "cross-site" and "/api/" in scope["path"]:
+            return refuse(403, "a page elsewhere may not ask", "open the explorer's own page")
+        if len(scope["query_string"]) > LONGEST_QUERY or len(scope["path"]) > LONGEST_QUERY:
+            return refuse(414, "the query is too long", f"at most {LONGEST_QUERY} bytes are read")
+        if scope["method"] not in ("GET", "HEAD"):
+            return refuse(405, f"{scope['method'][:20]} is not understood", "ask with GET")
+        if self.token is None:
+            return None
+        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if self._fits(query.pop("token", [""])[0]):
+            # The secret moves from the address, which people copy, to a cookie that no script can read.
+            rest = f"?{urlencode(query, doseq=True)}" if query else ""
+            answer = RedirectResponse(f"{self.root_path}/{rest}" if self.root_path else f"/{rest}", 303)
+            answer.set_cookie(_COOKIE, self.token, httponly=True, samesite="strict", path=self.root_path or "/")
+            return answer
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if (scheme.lower() == "bearer" and self._fits(given.strip())) or self._fits(_cookie(headers)):
+            return None
+        return refuse(401, "the token is missing or wrong", "open the address with ?token=… that firth explore printed")
+
+    def _fits(self, given: str) -> bool:
+        assert self.token is not None
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
+
+def _cookie(headers: dict[str, str]) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return ""
+    return found[_COOKIE].value if _COOKIE in found else ""
+
+
+def refuse(status: int, error: str, hint: str) -> Any:
+    """Build an answer that says what is wrong and what to do."""
+    from starlette.responses import JSONResponse
+
+    headers = {"Allow": "GET, HEAD"} if status == 405 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse({"error": error, "hint": hint}, status, headers)

@@ -1,0 +1,266 @@
+"""The explorer in a real browser: Debian's chromium, driven by Playwright. Screenshots are kept in build/screenshots."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from firthian import count
+from tests.explore.planted import HOSTILE, Served, planted, save
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOTS = ROOT / "build" / "screenshots"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+for _module in ("playwright", "starlette", "uvicorn"):
+    if importlib.util.find_spec(_module) is None:
+        pytest.skip(f"{_module} is not installed: pip install playwright 'firthian[web]'", allow_module_level=True)
+if CHROMIUM is None:
+    pytest.skip("chromium is not on PATH: apt install chromium", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    place = tmp_path_factory.mktemp("browser")
+    save(planted(), place / "first")
+    save(planted(seed=2, noise=0.9, uncertain=True), place / "second")
+    text = ["hot tea with milk", "cold tea with milk", "hot coffee with sugar", "the king and the queen"] * 9
+    count(text, place / "counts", min_count=1, window=2)
+    with Served(place / "first", place / "second", "--counts", place / "counts") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    # WebGL in software: there is no graphics card here.
+    options = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A page, and all it said and asked for."""
+
+    def __init__(self, browser: Any, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def open(self, url: str, ready: str = "#map[data-ready]") -> Any:
+        self.page.goto(url)
+        self.page.wait_for_selector(ready)
+        return self.page
+
+    def shoot(self, name: str) -> None:
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.wait_for_timeout(300)
+        self.page.screenshot(path=SHOTS / f"{name}.png")
+
+    def check(self, url: str) -> None:
+        """Nothing was complained about, and nobody else was asked."""
+        assert self.said == []
+        assert [asked for asked in self.asked if not asked.startswith(url)] == []
+
+
+@pytest.fixture
+def visit(chromium: Any) -> Iterator[Visit]:
+    one = Visit(chromium)
+    yield one
+    one.context.close()
+
+
+def words_of(page: Any) -> list[str]:
+    return page.locator("#panel .bars button.word").all_inner_texts()
+
+
+def test_type_a_word_and_see_neighbours(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url)
+    page.keyboard.press("/")
+    page.keyboard.type("su")
+    page.wait_for_selector("[role=option]")
+    assert page.locator("[role=option]").all_inner_texts() == ["sun", "sunset"]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel h2:text-is('sun')")
+    assert set(words_of(page)[:7]) == {"moon", "star", "cloud", "rain", "comet", "planet", "sunset"}
+    assert "word=sun" in page.url
+    visit.shoot("neighbours")
+    page.locator("#panel button.word", has_text="moon").first.click()
+    page.wait_for_selector("#panel h2:text-is('moon')")
+    page.go_back()
+    page.wait_for_selector("#panel h2:text-is('sun')")
+    visit.check(served.url)
+
+
+def test_click_a_point_and_circle_some(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url + "#limit=1000")
+    assert page.evaluate("document.querySelector('#map canvas').getContext('webgl2') !== null")
+    # The page does not give its map away: the place of a word is computed from the same answer.
+    place = page.evaluate(
+        """async () => {
+          const data = await (await fetch("api/map?model=first&method=pca&limit=35")).json();
+          const ends = (v) => { const s = Float32Array.from(v).sort(); return [s[0], s[s.length - 1]]; };
+          const box = document.querySelector("#map").getBoundingClientRect();
+          const [l, r] = ends(data.x), [b, t] = ends(data.y);
+          const scale = 0.92 * Math.min(box.width / (r - l), box.height / (t - b));
+          const i = data.words.indexOf("violin");
+          return [box.left + (data.x[i] - (l + r) / 2) * scale + box.width / 2,
+                  box.top + box.height / 2 - (data.y[i] - (b + t) / 2) * scale];
+        }"""
+    )
+    page.mouse.move(*place)
+    page.wait_for_selector(".tip:not([hidden])")
+    page.mouse.click(*place)
+    page.wait_for_selector("#panel h2:text-is('violin')")
+    assert "guitar" in words_of(page)
+    page.get_by_role("button", name="Circle words with a lasso").click()
+    box = page.locator("#map").bounding_box()
+    left, right = box["x"] + 5, box["x"] + box["width"] - 5
+    # Below the buttons; round everything else.
+    top, bottom = box["y"] + 60, box["y"] + box["height"] - 5
+    page.mouse.move(left, bottom)
+    page.mouse.down()
+    for corner in ((left, top), (right, top), (right, bottom), (left + 5, bottom)):
+        page.mouse.move(*corner, steps=3)
+    page.mouse.up()
+    page.wait_for_selector("#panel h2:has-text('circled')")
+    assert "violin" in page.locator("#panel .cloud").inner_text()
+    visit.shoot("lasso")
+    visit.check(served.url)
+
+
+def test_analogy_pair_and_contexts(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url)
+    page.get_by_role("tab", name="Analogy").click()
+    for name, word in (("a", "man"), ("b", "king"), ("c", "woman")):
+        page.get_by_label(name, exact=True).fill(word)
+    page.get_by_role("button", name="…?").click()
+    page.wait_for_selector("#panel .bars")
+    assert words_of(page)[0] == "queen"
+    visit.shoot("analogy")
+    page.goto(served.url + "#tab=pair&word=tea&with=coffee")
+    page.wait_for_selector("#panel .figure")
+    assert "cosine of tea and coffee" in page.locator(".figure").inner_text()
+    visit.shoot("pair")
+    page.goto(served.url + "#tab=contexts&word=tea")
+    page.wait_for_selector("#panel .bars")
+    assert {"hot", "cold", "milk"} <= set(words_of(page))
+    visit.check(served.url)
+
+
+def test_switch_and_compare_models(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url + "#word=king")
+    before = words_of(page)
+    page.get_by_label("Model").select_option("second")
+    page.wait_for_selector(".whisker")
+    assert words_of(page) != before
+    assert "model=second" in page.url
+    visit.shoot("intervals")
+    page.get_by_role("tab", name="Two models").click()
+    page.wait_for_selector("#panel .sides")
+    assert "neighbours are the same" in page.locator(".figure").inner_text()
+    visit.shoot("models")
+    page.get_by_role("tab", name="Certainty").click()
+    page.wait_for_selector(".hinton")
+    visit.shoot("certainty")
+    visit.check(served.url)
+
+
+def test_markup_in_words_is_text(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url)
+    for word in HOSTILE:
+        page.goto(f"{served.url}#word={quote(word)}")
+        page.wait_for_function("word => document.querySelector('#panel h2')?.textContent === word", arg=word)
+    page.goto(f"{served.url}#word={quote('<b id=planted>bold</b>')}")
+    page.wait_for_selector(".problem")
+    page.locator("#word").fill("<img")
+    page.wait_for_selector("[role=option]")
+    assert page.locator("[role=option]").all_inner_texts() == [HOSTILE[0]]
+    assert page.evaluate("window.hacked === undefined && !document.querySelector('#planted, #panel img')")
+    # The console may say only that the unknown word was not found.
+    assert all("404" in line for line in visit.said), visit.said
+
+
+def test_an_unknown_word_is_explained(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url + "#word=coffe")
+    page.locator(".problem button.word", has_text="coffee").click()
+    page.wait_for_selector("#panel h2:text-is('coffee')")
+
+
+def test_on_a_phone_in_the_dark(chromium: Any, served: Served) -> None:
+    visit = Visit(chromium, viewport={"width": 390, "height": 844}, color_scheme="dark", has_touch=True)
+    page = visit.open(served.url + "#word=piano")
+    page.wait_for_selector("#panel .bars")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    visit.shoot("phone")
+    visit.check(served.url)
+    visit.context.close()
+
+
+def axe() -> str | None:
+    """The accessibility checker, if somebody put it here: npm pack axe-core, into build/axe or $AXE_CORE."""
+    places = [os.environ.get("AXE_CORE", ""), str(ROOT / "build" / "axe" / "package" / "axe.min.js")]
+    return next((Path(place).read_text() for place in places if place and Path(place).is_file()), None)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_violation_of_accessibility(chromium: Any, served: Served, scheme: str) -> None:
+    source = axe()
+    if source is None:
+        pytest.skip("axe-core is not here: mkdir -p build/axe && cd build/axe && npm pack axe-core && tar xf *.tgz")
+    # The policy of the page keeps every foreign script out, also this one; only this visit lets it in.
+    visit = Visit(chromium, color_scheme=scheme, bypass_csp=True)
+    page = visit.open(served.url)
+    page.add_script_tag(content=source)
+    for state in ("", "#word=king", "#tab=analogy&a=man&b=king&c=woman", "#tab=models&word=king", "#word=coffe"):
+        page.goto(served.url + state)
+        page.wait_for_selector("#panel[aria-busy=false]")
+        page.wait_for_timeout(200)
+        if not page.evaluate("'axe' in window"):
+            page.add_script_tag(content=source)
+        found = page.evaluate("axe.run().then((result) => result.violations)")
+        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        assert serious == [], state
+    visit.context.close()
+
+
+def test_every_field_has_a_name_and_the_keyboard_reaches_all(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url + "#tab=analogy")
+    page.wait_for_selector("#panel form")
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("input, select, button")].filter((one) =>
+             !(one.labels?.length || one.getAttribute("aria-label") || one.textContent.trim())).map((one) => one.outerHTML)"""
+    )
+    assert nameless == []
+    reached = set()
+    for _ in range(25):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+    assert {"word", "model", "theme", "tab-analogy", "method", "limit", "CANVAS"} <= reached
+
+
+def test_the_map_page_stands_alone(visit: Visit, firth: Any, tmp_path: Path) -> None:
+    save(planted(), tmp_path / "v")
+    assert firth("map", tmp_path / "v", "-o", tmp_path / "map.html", "--method", "pca").code == 0
+    page = visit.open((tmp_path / "map.html").as_uri(), ready="#map canvas")
+    page.locator("#find").fill("tea")
+    page.wait_for_function("document.querySelector('#said').textContent.startsWith('among')")
+    visit.shoot("map-page")
+    assert page.evaluate("window.hacked === undefined")
+    visit.check("file:")

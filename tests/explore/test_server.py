@@ -1,0 +1,286 @@
+"""The explorer's server: right answers, and no answer to those who may not ask."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from firthian import Counts, Vectors, count
+from firthian.explore.server.parameters import Text, Whole, read_parameters
+from firthian.explore.server.security import Hosts
+from tests.explore.planted import HOSTILE, TOPICS, Served, planted, save
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None,
+    reason="starlette and uvicorn are not installed (firthian[web])",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("served")
+    save(planted(), place / "first")
+    save(planted(seed=2, noise=0.6, uncertain=True), place / "second")
+    text = ["hot tea with milk", "cold tea with milk", "hot coffee with sugar", "a song on the violin"] * 5
+    count(text, place / "counts", min_count=1, window=2)
+    return place
+
+
+@pytest.fixture(scope="module")
+def served(folder: Path) -> Iterator[Served]:
+    with Served(folder / "first", folder / "second", "--counts", folder / "counts") as server:
+        yield server
+
+
+def test_models_and_words(served: Served) -> None:
+    found = served.ask("models")
+    assert [one["name"] for one in found["models"]] == ["first", "second"]
+    assert [one["uncertainty"] for one in found["models"]] == [False, True]
+    assert found["counts"] is True
+    assert served.ask("words", prefix="su")["words"] == ["sun", "sunset"]
+    assert served.ask("words", prefix="SU", topn=1)["words"] == ["sun"]
+    assert served.ask("words", prefix="<img")["words"] == [HOSTILE[0]]
+    assert len(served.ask("words")["words"]) == 12
+
+
+def test_neighbors_are_those_of_the_vectors(served: Served, folder: Path) -> None:
+    vectors = Vectors.load(folder / "first")
+    found = served.ask("neighbors", word="tea", topn=7)
+    assert [(one["word"], one["score"]) for one in found["neighbors"]] == vectors.most_similar("tea", topn=7)
+    assert {one["word"] for one in found["neighbors"]} == set(TOPICS["drink"].split()) - {"tea"}
+    assert (found["model"], found["count"], found["rank"]) == ("first", 350, 1)
+    wide = served.ask("neighbors", word="tea", model="second", topn=3)["neighbors"]
+    assert all(one["low"] < one["score"] < one["high"] for one in wide)
+    assert served.ask("neighbors", word=HOSTILE[1])["word"] == HOSTILE[1]
+
+
+def test_analogy_similarity_compare(served: Served, folder: Path) -> None:
+    assert served.ask("analogy", a="man", b="king", c="woman")["answers"][0]["word"] == "queen"
+    vectors = Vectors.load(folder / "first")
+    assert served.ask("similarity", a="sun", b="moon")["similarity"] == pytest.approx(vectors.similarity("sun", "moon"))
+    found = served.ask("compare", word="sun", first="first", second="second", topn=5)
+    near = [
+        [word for word, _ in Vectors.load(folder / name).most_similar("sun", topn=5)] for name in ("first", "second")
+    ]
+    assert found["shared"] == len(set(near[0]) & set(near[1]))
+    for side, other in ((0, 1), (1, 0)):
+        assert [one["word"] for one in found["sides"][side]] == near[side]
+        for one in found["sides"][side]:
+            if one["word"] in near[other]:
+                assert one["other_rank"] == near[other].index(one["word"]) + 1
+
+
+def test_contexts_have_their_pmi(served: Served, folder: Path) -> None:
+    counts = Counts.load(folder / "counts")
+    found = served.ask("contexts", word="tea", min_count=1)["contexts"]
+    assert {one["word"] for one in found} == {"hot", "cold", "with", "milk"}
+    for one in found:
+        i, j = counts.vocabulary["tea"], counts.vocabulary[one["word"]]
+        expected = np.log(counts["tea", one["word"]] * counts.total / (counts.row_sums[i] * counts.column_sums[j]))
+        assert one["pmi"] == pytest.approx(expected)
+    assert found == sorted(found, key=lambda one: -one["pmi"])
+
+
+def test_map_and_uncertainty(served: Served, folder: Path) -> None:
+    found = served.ask("map", limit=20, clusters=3)
+    assert len(found["words"]) == len(found["x"]) == len(found["y"]) == len(found["groups"]) == 20
+    assert len(found["names"]) == 3
+    assert found["ellipses"] == []
+    assert len(served.ask("map", model="second")["ellipses"]) == len(planted())
+    found = served.ask("uncertain", model="second", topn=3)
+    assert len(found["words"]) == 3
+    assert found["log_precisions"] == [0.1, 0.5, 4.0]
+    assert "points without uncertainty" in served.ask("uncertain", 400)["error"]
+
+
+def test_long_work_is_asked_for_again(served: Served, folder: Path) -> None:
+    pytest.importorskip("openTSNE")
+    end = time.monotonic() + 100
+    while time.monotonic() < end:
+        status, _, body = served.get("/api/map", {"method": "tsne", "limit": 24})
+        if status == 200:
+            break
+        assert status == 202, body
+        assert json.loads(body)["status"] == "running"
+        time.sleep(0.2)
+    assert status == 200, body
+    assert json.loads(body)["method"] == "tsne"
+    assert [file.name[:5] for file in (folder / "first" / "maps").iterdir()] == ["tsne-"]
+
+
+def test_openapi_names_every_path(served: Served) -> None:
+    described = served.ask("openapi.json")
+    for path in ("words", "neighbors", "analogy", "similarity", "map", "models"):
+        assert "get" in described["paths"][f"/api/{path}"]
+    topn = described["paths"]["/api/neighbors"]["get"]["parameters"][1]
+    assert topn["schema"] == {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20}
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status", "error", "hint"),
+    [
+        ("neighbors", {"word": "coffe"}, 404, "'coffe' is not in the vocabulary", "did you mean coffee"),
+        ("neighbors", {"word": "Tea"}, 404, "not in the vocabulary", "did you mean tea?"),
+        ("neighbors", {}, 400, "word is missing", "word="),
+        ("neighbors", {"word": ""}, 400, "word is empty", ""),
+        ("neighbors", {"word": "tea", "topn": -1}, 400, "topn is -1", "1 to 1000"),
+        ("neighbors", {"word": "tea", "topn": 10**9}, 400, "topn", "1 to 1000"),
+        ("neighbors", {"word": "tea", "topn": "9" * 500}, 400, "whole number", "1 to 1000"),
+        ("neighbors", {"word": "tea", "topn": "1e3"}, 400, "whole number", ""),
+        ("neighbors", {"word": "tea", "topn": "nan"}, 400, "whole number", ""),
+        ("neighbors", {"word": "x" * 201}, 400, "201 letters", "200"),
+        ("neighbors", [("word", "tea"), ("word", "sun")], 400, "given twice", ""),
+        ("neighbors", {"word": "tea", "wrod": "x"}, 400, "no parameter", "did you mean word?"),
+        ("neighbors", {"word": "tea", "model": "third"}, 400, "no model", ""),
+        ("neighbors", {"word": "tea", "model": "../first"}, 400, "no model", ""),
+        ("analogy", {"a": "man", "b": "king", "c": "woman", "method": "x"}, 400, "method", ""),
+        ("map", {"limit": 10**7}, 400, "limit", "400000"),
+        ("map", {"method": "tsne", "limit": 400_000}, 400, "too long", "50,000"),
+        ("contexts", {"word": "zebra"}, 404, "not in the vocabulary", ""),
+        ("nowhere", {}, 404, "nothing here", "openapi"),
+        ("words", {"prefix": "x" * 10_000_000}, 414, "too long", "8192"),
+    ],
+    ids=lambda value: str(value)[:24],
+)  # fmt: skip
+def test_bad_questions(served: Served, path: str, query: object, status: int, error: str, hint: str) -> None:
+    found, headers, body = served.get(f"/api/{path}", query)
+    facts = json.loads(body)
+    assert (found, set(facts)) == (status, {"error", "hint"})
+    assert error in facts["error"]
+    assert hint in facts["hint"]
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert served.ask("neighbors", word="tea")["word"] == "tea"
+
+
+def test_who_may_ask(served: Served) -> None:
+    for host in ("evil.example", "evil.example:80", "localhost.evil.example", "", "192.168.1.7"):
+        status, _, body = served.get("/api/models", headers={"Host": host})
+        assert (status, set(json.loads(body))) == (403, {"error", "hint"}), host
+    for host in ("localhost", "LOCALHOST:1234", "127.0.0.1:9", "[::1]:80"):
+        assert served.get("/api/models", headers={"Host": host})[0] == 200, host
+    assert served.get("/api/models", headers={"Sec-Fetch-Site": "cross-site"})[0] == 403
+    assert served.get("/api/models", headers={"Sec-Fetch-Site": "same-origin"})[0] == 200
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
+        assert served.get("/api/models", method=method)[0] == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/..%2fstyle.css", "/page/index.html",
+        "/static/../main.js", "/main.js%00", "/C:/x", "/__init__.py", "/api/../../x",
+    ],
+)  # fmt: skip
+def test_only_the_files_of_the_page(served: Served, path: str) -> None:
+    status, _, body = served.get(path)
+    assert (status, set(json.loads(body))) == (404, {"error", "hint"})
+
+
+def test_the_page_is_strict(served: Served) -> None:
+    for path in ("/", "/main.js", "/style.css", "/icon.svg"):
+        status, headers, body = served.get(path)
+        assert status == 200
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert b"http://" not in body.replace(b"http://www.w3.org/2000/svg", b"")
+        assert b"https://" not in body
+        assert served.get(path, headers={"If-None-Match": headers["etag"]})[0] == 304
+
+
+def test_no_code_reads_markup() -> None:
+    from firthian.explore.server.app import page_files
+
+    for name, (data, _) in page_files().items():
+        for danger in (b"innerHTML", b"outerHTML", b"insertAdjacentHTML", b"document.write", b"eval(", b"new Function"):
+            assert danger not in data, name
+
+
+def test_fifty_at_once(served: Served) -> None:
+    words = [word for text in TOPICS.values() for word in text.split()]
+    with ThreadPoolExecutor(50) as pool:
+        found = list(pool.map(lambda i: served.ask("neighbors", word=words[i % len(words)], topn=5), range(50)))
+    for i, one in enumerate(found):
+        assert one["word"] == words[i % len(words)]
+        assert len(one["neighbors"]) == 5
+
+
+def test_half_a_request_and_nonsense_leave_it_alive(served: Served) -> None:
+    for data in (
+        b"GET / HT",
+        b"\x00\xff\x00 nonsense\r\n\r\n",
+        b"GET /api/models HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw:
+            raw.sendall(data)
+    assert served.ask("models")["models"]
+
+
+def test_changes_on_disk_are_noticed(tmp_path: Path) -> None:
+    path = save(planted(), tmp_path / "v")
+    with Served(path) as server:
+        assert server.ask("neighbors", word="tea")["generation"] == 1
+        changed = planted(seed=3)
+        changed.vocabulary.words[0] = "matcha"
+        save(Vectors(changed.matrix, changed.vocabulary), path)
+        assert server.ask("neighbors", word="matcha")["generation"] == 2
+        assert "not in the vocabulary" in server.ask("neighbors", 404, word="tea")["error"]
+        (path / "vectors.json").write_text("half")
+        assert server.ask("neighbors", word="matcha")["generation"] == 2
+        assert "cannot be read" in server.ask("models")["models"][0]["trouble"]
+
+
+def test_token_and_proxy_path(tmp_path: Path) -> None:
+    path = save(planted(), tmp_path / "v")
+    options = ("--host", "0.0.0.0", "--root-path", "/words", "--allow-host", "proxy.example")
+    with Served(path, *options, token="correct horse") as server:
+        assert "token=correct" in server.url
+        assert server.get("/api/models")[0] == 401
+        assert server.get("/api/models", {"token": "wrong horse"})[0] == 401
+        assert server.get("/api/models", headers={"Authorization": "Bearer correct horse"})[0] == 200
+        status, headers, _ = server.get("/", {"token": "correct horse"})
+        assert (status, headers["location"]) == (303, "/words/")
+        assert "HttpOnly" in headers["set-cookie"]
+        assert "SameSite=strict" in headers["set-cookie"]
+        cookie = {"Cookie": headers["set-cookie"].partition(";")[0]}
+        # A proxy may take its prefix away, or leave it.
+        for place in ("/words/api/models", "/api/models", "/words/", "/"):
+            assert server.get(place, headers={**cookie, "Host": "proxy.example"})[0] == 200
+        assert server.get("/api/models", headers={**cookie, "Host": "evil.example"})[0] == 403
+
+
+def test_starting_is_refused(firth, folder: Path, tmp_path: Path) -> None:
+    first = folder / "first"
+    firth("explore", first, "--host", "0.0.0.0").complains("no token is set", "--token")
+    firth("explore", first, "--host", "::").complains("no token is set")
+    firth("explore", first, "--token", "short").complains("8 to 200")
+    firth("explore", first, "--root-path", "words").complains("not a path")
+    firth("explore", tmp_path / "none").complains("does not exist")
+    firth("explore", folder / "counts").complains("counts, not vectors")
+    firth("explore", first, "--counts", first).complains("counts.json")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        firth("explore", first, "--port", taken.getsockname()[1], "--no-browser").complains("cannot listen", "--port")
+
+
+def test_hosts() -> None:
+    far = Hosts("0.0.0.0", ["Words.Example"])
+    assert far.allow("10.1.2.3:80")
+    assert far.allow("words.example")
+    assert not far.allow("evil.example")
+    assert not Hosts("127.0.0.1").allow("10.1.2.3")
+
+
+def test_defaults_of_parameters() -> None:
+    declared = {"word": Text("w", required=False), "topn": Whole("n", 3, 1, 5)}
+    assert read_parameters(declared, []) == {"word": "", "topn": 3}
