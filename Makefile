@@ -31,7 +31,7 @@ demo: $(STAMPS)/base  ## count the demo corpus and show what comes out
 	$(BIN)/firth demo
 
 browser:  ## chromium for the browser tests, where it can be had; they say so when they are skipped
-	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get install -y -qq chromium > /dev/null; } \
+	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq > /dev/null && apt-get install -y -qq chromium > /dev/null; } \
 	  || echo "chromium is not here and cannot be installed: the browser tests will be skipped"
 
 test: $(STAMPS)/dev lint browser  ## the whole test suite
