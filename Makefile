@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
+# The exports need no more than the CPU; name another build of torch where this one is too large.
+TORCH ?= torch==2.13.0
 
-.PHONY: browser demo test test-slow lint bench docs clean
+.PHONY: browser demo test test-slow test-heavy lint bench docs clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -21,11 +23,15 @@ $(STAMPS)/bench: $(STAMPS)/dev
 	$(BIN)/pip install --quiet -e '.[bench]'
 	@touch $@
 
+$(STAMPS)/heavy: $(STAMPS)/dev
+	$(BIN)/pip install --quiet '$(TORCH)' -e '.[heavy]'
+	@touch $@
+
 demo: $(STAMPS)/base  ## count the demo corpus and show what comes out
 	$(BIN)/firth demo
 
 browser:  ## chromium for the browser tests, where it can be had; they say so when they are skipped
-	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get install -y -qq chromium > /dev/null; } \
+	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq > /dev/null && apt-get install -y -qq chromium > /dev/null; } \
 	  || echo "chromium is not here and cannot be installed: the browser tests will be skipped"
 
 test: $(STAMPS)/dev lint browser  ## the whole test suite
@@ -33,6 +39,9 @@ test: $(STAMPS)/dev lint browser  ## the whole test suite
 
 test-slow: $(STAMPS)/dev  ## the long tests too
 	$(BIN)/pytest -n 2
+
+test-heavy: $(STAMPS)/heavy  ## exports in the libraries that need torch, the notebook in Jupyter
+	$(BIN)/pytest -m slow tests/vectors/test_exports_heavy.py tests/notebook
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

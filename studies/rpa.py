@@ -14,6 +14,7 @@ import argparse
 import importlib.util
 import json
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,12 @@ RPA_GRID = {"C": [1e-3, 1e-2, 1e-1, 1.0], "lam": [1e-4, 1e-3, 1e-2, 1e-1], "pass
 PA_GRID = {"C": [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0], "passes": [1, 5, 10]}
 BEST_GRID = {
     "weighting": ["binary", "tfidf"],
-    "one_hot": [0.0, 1.0, 3.0],
-    "C": [3e-3, 1e-2, 3e-2, 1e-1],
+    "one_hot": [0.0, 3.0],
+    "C": [1e-2, 3e-2, 1e-1],
     "lam": [1e-3, 1e-2],
-    "passes": [1, 2, 5, 10],
+    "passes": [1, 2, 5],
 }
+PLAIN_GRID = {"weighting": ["binary", "tfidf"], "C": [1e-2, 3e-2, 1e-1, 3e-1, 1.0], "passes": [1, 2, 5, 10]}
 
 
 # Cells, and where they are kept
@@ -182,10 +184,10 @@ def run_cells(cells: Cells, tasks: list[str], rows: dict[str, Any], folds: int, 
                             RPAClassifier, v, text, g, folds, weighting="binary"
                         ),
                     )
-            if "best" in parts and row != "one-hot":
+            if "best" in parts:
+                kind, grid = (PAClassifier, PLAIN_GRID) if row == "one-hot" else (RPAClassifier, BEST_GRID)
                 cells.get(
-                    f"best/{row}/{task}",
-                    lambda v=vectors, text=text: searched(RPAClassifier, v, text, BEST_GRID, folds),
+                    f"best/{row}/{task}", lambda v=vectors, text=text, k=kind, g=grid: searched(k, v, text, g, folds)
                 )
         if "best" in parts:
             cells.get(f"logistic/{task}", lambda text=text: logistic_regression(text))
@@ -237,6 +239,7 @@ def accuracy_at(sigma: float, seed: int) -> tuple[float, float]:
     order = np.random.default_rng([seed, 7]).permutation(500)
     train, dev, test = order[:400], order[400:450], order[450:]
     checks = (1, 5, 10, 50)
+    seen, everything = Examples(X[train], np.zeros(400)), Examples(X, np.zeros(500))
     results = []
     for lams in ([np.inf], [10.0**k for k in range(-2, 3)]):
         best = (-1.0, 0.0)
@@ -244,15 +247,11 @@ def accuracy_at(sigma: float, seed: int) -> tuple[float, float]:
             for lam in lams:
                 random = np.random.default_rng([seed, 9])
                 ensemble = Ensemble(base, 2, one_hot=False)
-                for number in range(1, max(checks) + 1):
-                    examples = Examples(X[train], np.zeros(400))
-                    rule = Rule(lam, averaged=False)
-                    ensemble.learn(examples, y[train], C, None, rule, [random.permutation(400)])
-                    if number in checks:
-                        found = predict_codes(ensemble.decide(Examples(X, np.zeros(500)), False)) == y
-                        best = max(
-                            best, (float(found[dev].mean()), float(found[test].mean())), key=lambda pair: pair[0]
-                        )
+                for before, number in pairwise((0, *checks)):
+                    orders = [random.permutation(400) for _ in range(before, number)]
+                    ensemble.learn(seen, y[train], C, None, Rule(lam, averaged=False), orders)
+                    found = predict_codes(ensemble.decide(everything, False)) == y
+                    best = max(best, (float(found[dev].mean()), float(found[test].mean())), key=lambda pair: pair[0])
         results.append(best[1])
     return results[0], results[1]
 
@@ -287,12 +286,12 @@ def figure_2() -> None:
     order = np.random.default_rng(5).permutation(200)
     train = order[:160]
     figure = Figure(figsize=(10, 4.4), layout="constrained")
-    for axes, lam, title in zip(figure.subplots(1, 2), (np.inf, 0.5), ("PA", "RPA"), strict=True):
+    for axes, lam, title in zip(figure.subplots(1, 2), (np.inf, 0.01), ("PA", "RPA"), strict=True):
         ensemble = Ensemble(base, 2, one_hot=False)
         random = np.random.default_rng(1)
         examples = Examples(X[train], np.zeros(160))
         ensemble.learn(
-            examples, y[train], 100.0, None, Rule(lam, averaged=False), [random.permutation(160) for _ in range(10)]
+            examples, y[train], 0.1, None, Rule(lam, averaged=False), [random.permutation(160) for _ in range(10)]
         )
         places = X @ ensemble.learners[0].embedding(False)
         w = ensemble.learners[0].w
@@ -400,35 +399,46 @@ def write_page(values: dict[str, Any]) -> None:
     lines += [
         "## The best of this module, and the line a user would draw",
         "",
-        "RPA with the weighting (0/1 or tf-idf), concatenated one-hot features (weight 0, 1 or 3), C, lam and passes all "
-        "chosen by cross-validation; beside it logistic regression on sublinear tf-idf, C chosen likewise.",
+        "RPA with the weighting (0/1 or tf-idf), concatenated one-hot features (weight 0 or 3), C, lam and passes all "
+        "chosen by cross-validation; PA on one-hot features alone, averaged, likewise; beside them logistic regression on "
+        "sublinear tf-idf, C chosen likewise.",
         "",
     ]
     rows = [
-        [f"RPA, {row}", *(percent(values.get(f"best/{row}/{task}")) for task in TASKS)]
+        [
+            "PA, one-hot" if row == "one-hot" else f"RPA, {row}",
+            *(percent(values.get(f"best/{row}/{task}")) for task in TASKS),
+        ]
         for row in sorted({name.split("/")[1] for name in values if name.startswith("best/")})
     ]
     rows.append(["logistic regression", *(percent(values.get(f"logistic/{task}")) for task in TASKS)])
     rows.append(["the paper's best", *(f"{best:.1f}" for best in PAPER_BEST)])
     lines += table(["", *TASKS], rows)
     lines += verdict(values)
-    lines += [
-        "## Figure 1: noise",
-        "",
-        "Documents of one word each, 500 of them over 1,000 words; the embedding knows the class of each word, plus noise. "
-        "A third of the test words occurs in training: RPA learns these, and keeps 2/3 right when the embedding is worth "
-        "nothing.",
-        "",
-        "![accuracy of PA and RPA against noise](rpa_figure1.png)",
-        "",
-        "## Figure 2: what moves",
-        "",
-        "200 documents over 500 words, σ = 2, C = 100, lam = 0.5; dots are training documents, crosses test documents, dotted "
-        "lines the margins. RPA puts the training documents onto their margins.",
-        "",
-        "![planes of PA and RPA](rpa_figure2.png)",
-        "",
-    ]
+    if (PAGE.parent / "rpa_figure1.png").is_file():
+        lines += [
+            "## Figure 1: noise",
+            "",
+            "Documents of one word each, 500 of them over 1,000 words; the embedding knows the class of each word, plus noise. "
+            "A third of the test words occurs in training, so RPA could keep 2/3 right however noisy the embedding, and the "
+            "paper shows about 0.7 throughout. Ours does up to σ = 5. Beyond, the vectors are so long that even the smallest "
+            "C of the paper's grid (0.1) lets the step in w meet the margin alone, and RPA falls back to PA.",
+            "",
+            "![accuracy of PA and RPA against noise](rpa_figure1.png)",
+            "",
+        ]
+    if (PAGE.parent / "rpa_figure2.png").is_file():
+        lines += [
+            "## Figure 2: what moves",
+            "",
+            "200 documents over 500 words, σ = 2; dots are training documents, crosses test documents, "
+            "dotted lines the margins. RPA puts the training documents beyond their margins. "
+            "The paper has C = 100 and lam = 0.5; with so large a C the first step in w already meets the margin, the vectors "
+            "hardly move and RPA is PA, so ours has C = 0.1 and lam = 0.01.",
+            "",
+            "![planes of PA and RPA](rpa_figure2.png)",
+            "",
+        ]
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text("\n".join(lines))
     print(f"wrote {PAGE}")
@@ -464,8 +474,8 @@ def main() -> None:
         run_cells(cells, arguments.tasks.split(","), rows, arguments.folds, arguments.parts.split(","))
     elif arguments.what == "figures":
         PAGE.parent.mkdir(parents=True, exist_ok=True)
-        figure_1(cells)
         figure_2()
+        figure_1(cells)
     write_page(cells.values)
 
 

@@ -25,7 +25,7 @@ from firthian.errors import FirthianError, from_os_error
 Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Files by which a folder is known as ours; only such a folder may be replaced by ``--force``.
-MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json")
+MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json", "firthian.json")
 
 
 def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:

@@ -24,7 +24,7 @@ from firthian.solvers.base import Solution, check_fit
 from firthian.vectors.vectors import Vectors
 
 #: The recipe of ``firth train`` without ``-m``.
-DEFAULT_RECIPE = "psd"
+DEFAULT_RECIPE = "sgns"
 
 
 def train(

@@ -56,6 +56,18 @@ def test_noise_is_judged_as_noise():
     assert RPAClassifier("random:20", C=0.1).fit(texts, labels).score(texts, labels) > 0.95
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_winner_of_a_race_has_seen_every_fold(seed):
+    # On noise, the order of the settings changes from round to round.
+    random = np.random.default_rng(seed)
+    texts = [" ".join(f"w{n}" for n in random.integers(0, 60, 6)) for _ in range(60)]
+    labels = random.choice(["a", "b"], 60).tolist()
+    grid = {"C": [10.0**k for k in range(-4, 4)], "passes": [1, 2]}
+    found = search_parameters(PAClassifier("onehot"), texts, labels, grid, folds=6)
+    best = max(row["accuracy"] for row in found.table if row["folds"] == 6)
+    assert found.accuracy == best
+
+
 def test_representation_can_be_searched(two_topics):
     texts, labels, _, _ = two_topics
     grid = {"weighting": ["binary", "tfidf"], "one_hot": [0.0, 1.0], "passes": [1]}

@@ -110,3 +110,18 @@ def test_a_tokenizer_of_ones_own_is_given_again(tmp_path, two_topics):
     model.save(tmp_path / "m")
     again = load(tmp_path / "m", tokenizer=own)
     np.testing.assert_array_equal(again.decision_function(test), model.decision_function(test))
+
+
+def test_words_that_come_after_loading(tmp_path, two_topics, vectors):
+    texts, labels, _, _ = two_topics
+    small = [text for text in texts if "cat" not in text.split()]
+    kept = [label for text, label in zip(texts, labels, strict=True) if "cat" not in text.split()]
+    model = RPAClassifier(vectors).fit(small, kept)
+    model.save(tmp_path / "m")
+    model.partial_fit(["the cat"], ["animals"])
+    again = load(tmp_path / "m", vectors=vectors).partial_fit(["the cat"], ["animals"])
+    np.testing.assert_array_equal(again.decision_function(["cat", "dog"]), model.decision_function(["cat", "dog"]))
+    alone = load(tmp_path / "m").partial_fit(["the cat"], ["animals"])
+    assert not alone.base_[alone.vocabulary_["cat"]].any()
+    with pytest.raises(FirthianError, match="vectors of 5 dimensions for a classifier of 12"):
+        load(tmp_path / "m", vectors="random:5")

@@ -11,7 +11,8 @@ import firthian as ft
 from firthian.models.bayes import BayesianLogistic
 from firthian.packing import pack, unpack
 from firthian.run import Run
-from firthian.solvers import variational
+from firthian.solvers import rotation, variational
+from firthian.solvers.posterior import Gaussians, State
 from firthian.solvers.variational import VariationalSweeps
 from tests.reference import bayes as slow
 
@@ -23,7 +24,17 @@ def small_counts(seed: int = 0, words: int = 12, context: str = "both") -> ft.Co
     return ft.count(lines, min_count=1, window=2, context=context)
 
 
-def twin_of(model: BayesianLogistic, state: variational.State) -> slow.Dense:
+def all_covariances(side: Gaussians) -> np.ndarray:
+    """Covariances of all coordinates, dense."""
+    out = np.zeros((side.rows, side.size, side.size))
+    if side.diagonal:
+        out[:, side.free, side.free] = side.covariances
+    else:
+        out[np.ix_(np.arange(side.rows), side.free, side.free)] = unpack(side.covariances, side.free.size)
+    return out
+
+
+def twin_of(model: BayesianLogistic, state: State) -> slow.Dense:
     """Copy a model and a state into dense arrays."""
     side = model.words
     listed = np.zeros(model.shape, dtype=bool)
@@ -35,20 +46,15 @@ def twin_of(model: BayesianLogistic, state: variational.State) -> slow.Dense:
         extra[rows, side.indices] = side.negative
     negative = model.temper * extra + np.outer(side.own_rate, side.other_rate)
 
-    def covariances(own):
-        out = np.zeros((own.rows, own.size, own.size))
-        out[np.ix_(np.arange(own.rows), own.free, own.free)] = unpack(own.covariances, own.free.size)
-        return out
-
     return slow.Dense(
         model.temper * positive,
         negative,
         ~listed,
         model.bound,
         state.words.means.copy(),
-        covariances(state.words),
+        all_covariances(state.words),
         state.contexts.means.copy(),
-        covariances(state.contexts),
+        all_covariances(state.contexts),
         state.words.free,
         state.contexts.free,
         state.dimension,
@@ -57,18 +63,20 @@ def twin_of(model: BayesianLogistic, state: variational.State) -> slow.Dense:
         model.relevance_rate,
         state.relevance.shape,
         state.relevance.rates.copy(),
+        state.words.diagonal,
     )
 
 
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize("bound", ["jaakkola", "boehning"])
 @pytest.mark.parametrize(("bias", "negatives", "context"), [
     ("none", "expected", "both"), ("both", "expected", "left"), ("row", "sampled", "both"),
 ])  # fmt: skip
-def test_sweeps_agree_with_the_dense_twin(bound, bias, negatives, context):
+def test_sweeps_agree_with_the_dense_twin(bound, bias, negatives, context, covariance):
     counts = small_counts(context=context)
     run = Run.create(seed=3)
     model = BayesianLogistic(counts, run, bound=bound, bias=bias, negatives=negatives, temper=0.7)
-    solver = VariationalSweeps(epochs=3, start="noise", rotate=False, dtype="float64")
+    solver = VariationalSweeps(3, covariance, "noise", rotate=False, dtype="float64")
     twin = twin_of(model, solver._begin(model, 4, run))
     state = solver.fit(model, 4, run)
     expected = []
@@ -79,10 +87,7 @@ def test_sweeps_agree_with_the_dense_twin(bound, bias, negatives, context):
     np.testing.assert_allclose(state.history, expected, rtol=1e-8)
     np.testing.assert_allclose(state.words.means, twin.word_mean, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(state.contexts.means, twin.context_mean, rtol=1e-8, atol=1e-9)
-    free = state.words.free
-    np.testing.assert_allclose(
-        unpack(state.words.covariances, free.size), twin.word_cov[:, free][:, :, free], rtol=1e-8, atol=1e-10
-    )
+    np.testing.assert_allclose(all_covariances(state.words), twin.word_cov, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(state.relevance.rates, twin.rates, rtol=1e-8)
 
 
@@ -163,7 +168,7 @@ def test_planted_dimension_is_found():
     bounds, live = {}, {}
     for d in (5, 10, 20):
         state = VariationalSweeps(100, start="noise", dtype="float64").fit(model, d, run)
-        bounds[d], live[d] = state.history[-1], int((variational.signal_shares(state) > variational.LIVE_SHARE).sum())
+        bounds[d], live[d] = state.history[-1], int((rotation.signal_shares(state) > rotation.LIVE_SHARE).sum())
     assert max(bounds, key=bounds.get) == 10
     assert live[5] == 5
     assert 8 <= live[20] <= 12
@@ -175,10 +180,10 @@ def test_rotation_keeps_the_likelihood_and_raises_the_bound():
     solver = VariationalSweeps(3, rotate=False, dtype="float64")
     state = solver.fit(model, 4, run)
     before, value = state.words.means @ state.contexts.means.T, variational._prior_value(model, state)
-    variational.rotate(state, run)
+    rotation.rotate(state, run)
     np.testing.assert_allclose(state.words.means @ state.contexts.means.T, before, atol=1e-9)
     assert variational._prior_value(model, state) > value
-    moment = variational.second_moments(state.words, 4) / state.words.rows
+    moment = rotation.second_moments(state.words, 4) / state.words.rows
     np.testing.assert_allclose(moment, np.eye(4), atol=1e-8)
 
 
@@ -218,10 +223,10 @@ def test_no_negative_events_is_refused():
 
 
 def test_covariances_that_do_not_fit_are_refused_with_the_remedy():
-    run = Run.create(memory="256MB")
+    run = Run.create(memory="2GB")
 
     class Huge:
         shape = (200_000, 200_000)
 
-    with pytest.raises(ft.FirthianError, match=r"budget of 256 MB: give --dim \d+, --set covariance=diagonal"):
+    with pytest.raises(ft.FirthianError, match=r"budget of 2.0 GB: give --dim \d+, --set covariance=diagonal"):
         variational.check_memory(Huge(), 100, "full", run)  # type: ignore[arg-type]

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import firthian as ft
+from firthian.bayes_stream import BayesStream
 from firthian.models.bayes import BayesianLogistic
 from firthian.models.svi import Likelihood
 from firthian.run import Run
 from firthian.solvers import streaming, variational
+from firthian.vectors import uncertainty as ask
 
 
 def batch_of(seed: int, words: int = 20) -> ft.Counts:
@@ -91,3 +93,45 @@ def test_several_batches_are_nearly_as_good_as_one():
 def test_no_negative_events_is_refused():
     with pytest.raises(ft.FirthianError, match="vectors are all alike"):
         ft.train(["a b c a b"] * 9, "bayes-svi", vector_size=2, negative=0)
+
+
+def documents(seed: int, topics: int = 3, extra: str = "") -> list[str]:
+    random = np.random.default_rng(seed)
+    return [
+        " ".join(f"t{topic}w{k}" for k in random.integers(4, size=10)) + extra
+        for topic in random.integers(topics, size=120)
+    ]
+
+
+def test_a_stream_takes_in_new_words_and_goes_on_after_a_break(tmp_path):
+    whole = BayesStream(vector_size=4, min_count=3, window=2)
+    for part in (documents(0), documents(1, 5)):
+        whole.partial_fit(part)
+    broken = BayesStream(vector_size=4, min_count=3, window=2).partial_fit(documents(0))
+    assert len(broken.vectors()) == 12
+    broken.save(tmp_path / "stream")
+    resumed = BayesStream.load(tmp_path / "stream", seed=1).partial_fit(documents(1, 5))
+    assert len(resumed.vectors()) == 20
+    assert resumed.vectors().matrix.tobytes() == whole.vectors().matrix.tobytes()
+    assert resumed.vectors().extras["covariances"].tobytes() == whole.vectors().extras["covariances"].tobytes()
+    with pytest.raises(ft.FirthianError, match="was begun with seed 1, not 2"):
+        BayesStream.load(tmp_path / "stream", seed=2)
+
+
+def test_more_data_makes_words_more_certain():
+    stream = BayesStream(vector_size=2, min_count=3, window=2).partial_fit(documents(0))
+    before = stream.vectors()
+    for seed in (1, 2, 3):
+        stream.partial_fit(documents(seed))
+    after = stream.vectors()
+    relative = [ask.uncertainty(vectors, "t0w0").relative for vectors in (before, after)]
+    assert relative[1] < 0.8 * relative[0]
+
+
+def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):
+    stream = BayesStream(vector_size=30, min_count=2)
+    for call in (stream.vectors, lambda: stream.save(tmp_path / "x")):
+        with pytest.raises(ft.FirthianError, match="nothing has been learnt yet"):
+            call()
+    with pytest.raises(ft.FirthianError, match="the first batch has 2 words seen 2 times, fewer than the 30"):
+        stream.partial_fit(["a b", "a b"])

@@ -101,12 +101,12 @@ def test_eigenvalue_power_scales_the_columns():
     assert np.allclose(half.matrix, none.matrix * scale, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("pairs", [3, 5, 40])
+@pytest.mark.parametrize("pairs", [3, 5, 40, 200])
 @pytest.mark.parametrize("ridge", [0.0, 2.0])
 def test_regression_solves_its_normal_equations(pairs, ridge):
     generator = np.random.default_rng(pairs)
-    core = generator.standard_normal((50, 5)).astype(np.float32)
-    indices = generator.choice(50, pairs, replace=False)
+    core = generator.standard_normal((250, 5)).astype(np.float32)
+    indices = generator.choice(250, pairs, replace=False)
     weights, targets = generator.uniform(0.1, 2, pairs), generator.standard_normal(pairs)
     relations = Relations(
         np.array([0, pairs, pairs]), indices.astype(np.int32), weights.astype(np.float32), targets.astype(np.float32)

@@ -35,6 +35,7 @@ class Dense:
     b0: float
     shape: float
     rates: np.ndarray
+    diagonal: bool = False
 
     @property
     def total(self):
@@ -89,11 +90,12 @@ class Dense:
         moments = other_cov + np.einsum("ja,jb->jab", other, other)
         for i in range(len(own)):
             matrix = np.einsum("j,jab->ab", weight[i], moments)
-            inverse = np.linalg.inv(np.diag(prior) + matrix[np.ix_(free, free)])
+            precision = np.diag(prior) + matrix[np.ix_(free, free)]
+            inverse = np.linalg.inv(precision)
             right = (slope[i] @ other)[free] - matrix[np.ix_(free, fixed)].sum(axis=1)
             own[i, free] = inverse @ right
             cov[i] = 0
-            cov[i][np.ix_(free, free)] = inverse
+            cov[i][np.ix_(free, free)] = np.diag(1 / np.diag(precision)) if self.diagonal else inverse
 
     def elbo(self):
         """Data, then minus the divergence of each factor."""

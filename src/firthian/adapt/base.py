@@ -196,15 +196,17 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self.base_, self.n_unknown_words_ = self._first.rows(vocabulary.words, 0)
 
     def _grow_vocabulary(self, batch: Vocabulary) -> None:
-        counts = np.append(self.vocabulary_.counts, np.zeros(0, np.int64))
+        counts = self.vocabulary_.counts.copy()
         places = np.fromiter((self.vocabulary_.get(word) for word in batch.words), np.int64, len(batch))
         known = places >= 0
         counts[places[known]] += batch.counts[known]
         new = [word for word, there in zip(batch.words, known, strict=True) if not there]
+        if not new:
+            # The usual case in a stream: the words, and the index that was built of them, stay.
+            self.vocabulary_.counts = counts
+            return
         size = len(self.vocabulary_)
         self.vocabulary_ = Vocabulary([*self.vocabulary_.words, *new], np.append(counts, batch.counts[~known]))
-        if not new:
-            return
         rows, unknown = self._first.rows(new, size)
         self.base_ = np.concatenate([self.base_, rows])
         self.n_unknown_words_ += unknown

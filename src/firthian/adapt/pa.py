@@ -27,7 +27,7 @@ class PAClassifier(DocumentClassifier):
         self,
         vectors: Any = "random:100",
         *,
-        C: float = 0.03,
+        C: float = 0.1,
         passes: int = 5,
         averaged: bool = True,
         class_weight: Any = None,

@@ -91,9 +91,11 @@ def search_parameters(
     rounds = _rounds(folds, len(candidates)) if race else [(range(folds), len(candidates))]
     progress = progress or Silent()
     progress.start("cross-validation", sum(len(part) * left for part, left in rounds))
+    alive = list(range(len(candidates)))
     for part, left in rounds:
+        # Who has left stays away, or nobody would see every fold.
         means = np.nan_to_num(_means(scores).max(axis=1), nan=-1.0)
-        alive = sorted(np.argsort(-means, kind="stable")[:left].tolist())
+        alive = sorted(sorted(alive, key=lambda number: -means[number])[:left])
         jobs = [(number, fold) for number in alive for fold in part]
         for (number, fold), result in zip(jobs, Threads(workers).map(task, jobs), strict=True):
             scores[number, fold] = result

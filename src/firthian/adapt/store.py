@@ -14,7 +14,7 @@ from firthian.adapt.ensemble import Ensemble
 from firthian.adapt.learner import Learner
 from firthian.adapt.pa import PAClassifier
 from firthian.adapt.rpa import RPAClassifier
-from firthian.adapt.vectors import FirstPhi, GivenPhi, OneHotPhi, RandomPhi
+from firthian.adapt.vectors import FirstPhi, GivenPhi, OneHotPhi, RandomPhi, first_phi
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.corpus.types import TypeTable
 from firthian.corpus.vocabulary import Vocabulary
@@ -96,23 +96,24 @@ def _plain(value: Any) -> Any:
     raise ParameterError(f"{value!r} cannot be saved", hint="use strings or numbers")
 
 
-def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> DocumentClassifier:
+def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None, vectors: Any = None) -> DocumentClassifier:
     """Read a classifier that ``save`` wrote.
 
+    A saved classifier has the vectors of its own words; ``vectors`` gives those of words that a stream may still bring.
     ``tokenizer`` must be given where the classifier was fitted with a function of the user's own: a file does not get
     to say what is to be imported.
     """
     folder = Path(path)
     record = read_manifest(folder / "model.json", KIND, VERSION)
     try:
-        return _assemble(folder, record, tokenizer)
+        return _assemble(folder, record, tokenizer, vectors)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         if isinstance(error, FirthianError):
             raise
         raise FirthianError(f"{folder / 'model.json'} is damaged", hint="fit the classifier again") from error
 
 
-def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None) -> DocumentClassifier:
+def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None, vectors: Any) -> DocumentClassifier:
     arrays = _read_arrays(folder / ARRAYS, record["checksums"])
 
     def array(name: str, *shape: int) -> Array:
@@ -140,6 +141,13 @@ def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None)
     if dimension:
         seed = int(record["facts"]["seed_"])
         first = RandomPhi(dimension, seed) if record["random"] else GivenPhi(Vectors(base, vocabulary))
+    if vectors is not None:
+        first = first_phi(vectors, int(record["facts"]["seed_"]))
+        if first.dimension != dimension:
+            raise ParameterError(
+                f"vectors of {first.dimension} dimensions for a classifier of {dimension}",
+                hint="give the vectors it was fitted with",
+            )
     estimator = _KINDS[record["estimator"]](first.describe(), **parameters)
     estimator._first = first
     if isinstance(first, GivenPhi):

@@ -17,19 +17,25 @@ def neighbors(
     topn: Topn = 10,
     json: Json = False,
 ) -> None:
-    """Show the words nearest to each word."""
+    """Show the words nearest to each word; with intervals where the vectors are distributions."""
     from firthian.vectors.loading import open_vectors
+    from firthian.vectors.uncertainty import has_uncertainty
 
-    found = open_vectors(vectors).most_similar_many(words, topn)
+    opened = open_vectors(vectors)
+    if has_uncertainty(opened):
+        near = [opened.most_similar_with_intervals(word, topn) for word in words]
+        rows = [
+            [{"word": item.word, "score": item.score, "low": item.low, "high": item.high} for item in items]
+            for items in near
+        ]
+    else:
+        found = opened.most_similar_many(words, topn)
+        rows = [[{"word": other, "score": score} for other, score in items] for items in found]
     if json:
-        show_json(
-            [
-                {"word": word, "neighbors": [{"word": other, "score": score} for other, score in near]}
-                for word, near in zip(words, found, strict=True)
-            ]
-        )
+        show_json([{"word": word, "neighbors": items} for word, items in zip(words, rows, strict=True)])
         return
-    for word, near in zip(words, found, strict=True):
-        say(word if near else f"{word} has no neighbours (its vector is zero)")
-        for other, score in near:
-            say(f"  {score:7.4f}  {other}")
+    for word, items in zip(words, rows, strict=True):
+        say(word if items else f"{word} has no neighbours (its vector is zero)")
+        for item in items:
+            interval = f"  [{item['low']:.3f}, {item['high']:.3f}]" if "low" in item else ""
+            say(f"  {item['score']:7.4f}{interval}  {item['word']}")

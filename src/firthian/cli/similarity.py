@@ -19,6 +19,14 @@ def similarity(
 ) -> None:
     """Show how similar two words are, from -1 to 1."""
     from firthian.vectors.loading import open_vectors
+    from firthian.vectors.uncertainty import has_uncertainty
 
-    score = open_vectors(vectors).similarity(first, second)
-    show_json({"a": first, "b": second, "similarity": score}) if json else say(f"{score:.4f}")
+    opened = open_vectors(vectors)
+    score = opened.similarity(first, second)
+    facts: dict[str, object] = {"a": first, "b": second, "similarity": score}
+    shown = f"{score:.4f}"
+    if has_uncertainty(opened):
+        low, high = opened.similarity_interval(first, second)
+        facts |= {"low": low, "high": high}
+        shown += f"  [{low:.4f}, {high:.4f}]"
+    show_json(facts) if json else say(shown)

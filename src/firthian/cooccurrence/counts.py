@@ -81,6 +81,11 @@ class Counts:
     def __repr__(self) -> str:
         return f"<Counts: {len(self.vocabulary):,} words, {self.pairs:,} pairs, window {self.options.window}>"
 
+    def _repr_html_(self) -> str:
+        from firthian.notebook import counts_as_html
+
+        return counts_as_html(self)
+
     def __getitem__(self, pair: tuple[str, str]) -> float:
         word, context = (self.vocabulary[item] for item in pair)
         low, high = self.indptr[word], self.indptr[word + 1]
@@ -192,7 +197,8 @@ def write_counts(
     expected = options.sample_mode == "expected" and options.sample > 0
     keep = options.keep_probabilities(vocabulary.counts) if expected else np.empty(0)
     # Integer totals are exact; totals of expectations are sums of reals, row after row.
-    column_totals = np.zeros(words, dtype=np.float64 if expected else np.int64)
+    symmetric = options.context == "both"
+    column_totals = np.zeros(0 if symmetric else words, dtype=np.float64 if expected else np.int64)
     row_sums = np.zeros(words)
     sizes = np.zeros(words, dtype=np.int64)
     places: list[Array] = [np.empty(0, dtype=np.int64)]
@@ -229,7 +235,7 @@ def write_counts(
     for name, array in (
         ("indptr", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)),
         ("row_sums", row_sums),
-        ("column_sums", column_totals / (1 if expected else unit)),
+        ("column_sums", row_sums if symmetric else column_totals / (1 if expected else unit)),
         ("exact_places", np.concatenate(places)),
         ("exact_sums", np.concatenate(exact)),
     ):

@@ -18,8 +18,8 @@ from firthian.storage import ArrayWriter, read_array, read_manifest, write_array
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: A block of rows may hold at most so many pairs (one row may hold more).
-BLOCK_PAIRS = 2_000_000
+#: A block of rows may hold at most so many pairs (one row may hold more). Small enough that memory is reused between blocks.
+BLOCK_PAIRS = 250_000
 
 RUN_KIND, RUN_VERSION, RUN_MANIFEST = "run", 1, "run.json"
 

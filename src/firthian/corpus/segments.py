@@ -21,7 +21,7 @@ from firthian.errors import FirthianError
 Array = np.ndarray[Any, np.dtype[Any]]
 
 #: How much text makes a segment.
-SEGMENT_BYTES = 8 << 20
+SEGMENT_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Row updates of variational logistic factorisation, with full covariances.
+"""Row updates of variational logistic factorisation.
 
 A symmetric matrix is packed as its upper triangle, row by row, off-diagonal entries times sqrt(2): then
 ``tr(A B)`` is the dot product of the packed A and B. Packed rows are padded with zeros to a multiple of 16.
@@ -15,6 +15,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _ROOT2 = np.sqrt(2.0)
 
+#: What takes the place of log(1 + exp(eta)): Jaakkola's bound, Böhning's, or its own expected curvature.
+JAAKKOLA, BOEHNING, LOGISTIC = 0, 1, 2
+
+#: Gauss-Hermite nodes and weights of a standard Gaussian.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
 
 @njit(cache=True, nogil=True)
 def jaakkola(square: float) -> tuple[float, float]:
@@ -24,6 +31,17 @@ def jaakkola(square: float) -> tuple[float, float]:
     small = np.exp(-xi)
     curvature = 0.125 - square / 96.0 if xi < 1e-3 else (1.0 - small) / ((1.0 + small) * 4.0 * xi)
     return curvature, 0.5 * xi + np.log1p(small)
+
+
+@njit(cache=True, nogil=True)
+def logistic_curvature(mean: float, variance: float) -> float:
+    """Give E[sigma(eta)(1 - sigma(eta))] for a Gaussian eta."""
+    deviation = np.sqrt(max(variance, 0.0))
+    total = 0.0
+    for k in range(_NODES.size):
+        small = np.exp(-abs(mean + deviation * _NODES[k]))
+        total += _WEIGHTS[k] * small / ((1.0 + small) * (1.0 + small))
+    return total
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -56,6 +74,63 @@ def add_rows(weights: Array, rows: Array, number: int, source: Array, out: Array
         add_four(weights, rows, at, source, out)
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def expected_square(own_mean: Array, own_variance: Array, other_mean: Array, other_variance: Array) -> float:
+    """E[eta²] of two vectors with diagonal covariances: (m·m')² + sum of m²s' + s·m'² + s·s'."""
+    score = own_mean[0] * other_mean[0]
+    spread = own_mean[0] ** 2 * other_variance[0] + own_variance[0] * (other_mean[0] ** 2 + other_variance[0])
+    for k in range(1, own_mean.size):
+        score += own_mean[k] * other_mean[k]
+        spread += own_mean[k] * own_mean[k] * other_variance[k]
+        spread += own_variance[k] * (other_mean[k] * other_mean[k] + other_variance[k])
+    return score * score + spread
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def add_four_products(weights: Array, rows: Array, at: int, means: Array, variances: Array, out: Array) -> None:
+    """Add w·(m mᵀ + diag(s)) of four rows to a packed matrix whose factors sqrt(2) are still to come."""
+    kind = means.dtype.type
+    w0, w1, w2, w3 = kind(weights[at]), kind(weights[at + 1]), kind(weights[at + 2]), kind(weights[at + 3])
+    r0, r1, r2, r3 = rows[at], rows[at + 1], rows[at + 2], rows[at + 3]
+    size = means.shape[1]
+    start = 0
+    for a in range(size):
+        x0, x1, x2, x3 = means[r0, a:], means[r1, a:], means[r2, a:], means[r3, a:]
+        c0, c1, c2, c3 = w0 * x0[0], w1 * x1[0], w2 * x2[0], w3 * x3[0]
+        line = out[start : start + size - a]
+        for k in range(line.size):
+            line[k] += c0 * x0[k] + c1 * x1[k] + c2 * x2[k] + c3 * x3[k]
+        line[0] += w0 * variances[r0, a] + w1 * variances[r1, a] + w2 * variances[r2, a] + w3 * variances[r3, a]
+        start += size - a
+
+
+@njit(cache=True, nogil=True)
+def add_moments(
+    weights: Array, rows: Array, number: int, means: Array, moments: Array, diagonal: bool, out: Array
+) -> None:
+    """``out += sum of weights[m]·E[z zᵀ]`` of some rows; with ``diagonal``, ``moments`` are variances."""
+    if not diagonal:
+        add_rows(weights, rows, number, moments, out)
+        return
+    for m in range(number, number + 3):
+        weights[m] = 0.0
+        rows[m] = rows[0]
+    for at in range(0, number, 4):
+        add_four_products(weights, rows, at, means, moments, out)
+
+
+@njit(cache=True, nogil=True)
+def scale_off_diagonal(packed: Array, size: int) -> None:
+    """Multiply the off-diagonal entries of packed matrices by sqrt(2)."""
+    for row in range(packed.shape[0]):
+        k = 0
+        for a in range(size):
+            for b in range(a, size):
+                if a != b:
+                    packed[row, k] *= _ROOT2
+                k += 1
+
+
 @njit(cache=True, nogil=True)
 def gather(
     indptr: Array,
@@ -66,7 +141,9 @@ def gather(
     own_rate: Array,
     other_rate: Array,
     other_background: Array,
-    boehning: bool,
+    bound: int,
+    fold: bool,
+    diagonal: bool,
     own_means: Array,
     own_moments: Array,
     other_means: Array,
@@ -85,10 +162,14 @@ def gather(
     A listed pair has n+ = temper·positive and n- = temper·negative + own_rate·other_rate, n = n+ + n-.
 
     ``pairs`` = sum n·lam(xi) E[z zᵀ]            ``linear`` = sum r·E[z], r the slope of the bound
-    ``background`` = sum g E[z zᵀ], g the first column of ``other_background``
+    ``background`` = sum g E[z zᵀ], g the first column of ``other_background``; with ``fold`` it is not summed up, and
+    its own_rate-fold is taken from ``pairs`` instead
     ``background_linear`` = sum g E[z], g its second column
     ``value`` = the bound of the listed pairs at its best xi, but for the part r·E[eta] with Jaakkola's bound
 
+    With LOGISTIC, lam is half the expected curvature of log(1 + exp(eta)) itself; there is no bound and no slope.
+
+    With ``diagonal``, the arrays of moments hold variances, one number a coordinate; the sums are packed all the same.
     Columns are taken in tiles, so that the moments of a tile stay in the cache while every row uses them.
     """
     cursor = indptr[first:last].copy()
@@ -114,8 +195,15 @@ def gather(
                 total = seen + own_rate[row] * other_rate[other]
                 if negative.size > 0:
                     total += temper * negative[p]
-                square = dot(own_moments[row], other_moments[other])
-                if boehning:
+                if diagonal:
+                    square = expected_square(own_means[row], own_moments[row], other_means[other], other_moments[other])
+                else:
+                    square = dot(own_moments[row], other_moments[other])
+                if bound == LOGISTIC:
+                    psi = float(dot(own_means[row], other_means[other]))
+                    weights[number] = 0.5 * total * logistic_curvature(psi, square - psi * psi)
+                    slopes[number] = 0.0
+                elif bound == BOEHNING:
                     # The bound of curvature 1/4, at psi = E[eta].
                     psi = float(dot(own_means[row], other_means[other]))
                     small = np.exp(-abs(psi))
@@ -130,16 +218,22 @@ def gather(
                     slopes[number] = seen - 0.5 * total
                     value[at] -= total * height
                 quadratic[number] = other_background[other, 0]
+                if fold:
+                    weights[number] -= own_rate[row] * quadratic[number]
                 straight[number] = other_background[other, 1]
                 others[number] = other
                 number += 1
                 p += 1
             cursor[at] = p
             if number > 0:
-                add_rows(weights, others, number, other_moments, pairs[at])
-                add_rows(quadratic, others, number, other_moments, background[at])
+                add_moments(weights, others, number, other_means, other_moments, diagonal, pairs[at])
+                if not fold:
+                    add_moments(quadratic, others, number, other_means, other_moments, diagonal, background[at])
                 add_rows(slopes, others, number, other_means, linear[at])
                 add_rows(straight, others, number, other_means, background_linear[at])
+    if diagonal:
+        scale_off_diagonal(pairs, own_means.shape[1])
+        scale_off_diagonal(background, own_means.shape[1])
 
 
 @njit(cache=True, nogil=True)
@@ -187,8 +281,8 @@ def posterior(
     """Turn sums into posteriors: precision = prior + 2·pairs + 2·factor·(shared - background), mean = S·(linear - rest).
 
     ``free`` are the coordinates with a distribution, ``fixed`` those that are always 1 (the partners of biases).
-    ``covariances`` gets the packed covariance of the free coordinates, or their variances when ``diagonal``; it may
-    have no rows. Give the number of rows whose precision was not positive definite (they keep their old posterior).
+    ``covariances`` gets the packed covariance of the free coordinates, or their variances when ``diagonal``, as does
+    ``moments`` then. Give the number of rows whose precision was not positive definite (they keep their old posterior).
     """
     size, unknown = linear.shape[1], free.size
     full = np.empty((size, size))
@@ -227,10 +321,11 @@ def posterior(
                 mean += precision[a, b] * right[b]
             means[row, free[a]] = mean
         if diagonal:
-            log_determinant = -np.sum(np.log(variances))
-            precision[:] = 0
+            log_determinants[row] = np.sum(np.log(variances))
             for a in range(unknown):
-                precision[a, a] = variances[a]
+                moments[row, free[a]] = variances[a]
+                covariances[row, a] = variances[a]
+            continue
         log_determinants[row] = -log_determinant
         # Moments E[w wᵀ] of all coordinates; a fixed one has no variance.
         full[:] = 0
@@ -243,13 +338,9 @@ def posterior(
                 value = full[a, b] + np.float64(means[row, a]) * np.float64(means[row, b])
                 moments[row, k] = value if a == b else value * _ROOT2
                 k += 1
-        if covariances.shape[0] > 0:
-            k = 0
-            for a in range(unknown):
-                if diagonal:
-                    covariances[row, a] = variances[a]
-                else:
-                    for b in range(a, unknown):
-                        covariances[row, k] = precision[a, b] if a == b else precision[a, b] * _ROOT2
-                        k += 1
+        k = 0
+        for a in range(unknown):
+            for b in range(a, unknown):
+                covariances[row, k] = precision[a, b] if a == b else precision[a, b] * _ROOT2
+                k += 1
     return failures

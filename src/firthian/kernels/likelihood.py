@@ -77,6 +77,50 @@ def unseen_terms(family: int, parameter: float, product: float) -> tuple[float, 
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def row_products(indices: Array, begin: int, number: int, vector: Array, right: Array, out: Array) -> None:
+    """``out[p] = vector · right[indices[begin + p]]``, four at a time: the vector is read once for them."""
+    width = vector.size
+    whole = number - number % 4
+    for p in range(0, whole, 4):
+        a, b = np.uint64(indices[begin + p]), np.uint64(indices[begin + p + 1])
+        c, d = np.uint64(indices[begin + p + 2]), np.uint64(indices[begin + p + 3])
+        one, two, three, four = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+        for k in range(width):
+            value = vector[k]
+            one += value * right[a, k]
+            two += value * right[b, k]
+            three += value * right[c, k]
+            four += value * right[d, k]
+        out[p], out[p + 1], out[p + 2], out[p + 3] = one, two, three, four
+    for p in range(whole, number):
+        a = np.uint64(indices[begin + p])
+        one = np.float32(0)
+        for k in range(width):
+            one += vector[k] * right[a, k]
+        out[p] = one
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def row_sum(indices: Array, begin: int, number: int, factors: Array, right: Array, out: Array) -> None:
+    """``out = sum_p factors[p]·right[indices[begin + p]]``, four at a time: the sum is written once for them."""
+    width = out.size
+    for k in range(width):
+        out[k] = 0
+    whole = number - number % 4
+    for p in range(0, whole, 4):
+        a, b = np.uint64(indices[begin + p]), np.uint64(indices[begin + p + 1])
+        c, d = np.uint64(indices[begin + p + 2]), np.uint64(indices[begin + p + 3])
+        one, two, three, four = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
+        for k in range(width):
+            out[k] += one * right[a, k] + two * right[b, k] + three * right[c, k] + four * right[d, k]
+    for p in range(whole, number):
+        a = np.uint64(indices[begin + p])
+        one = factors[p]
+        for k in range(width):
+            out[k] += one * right[a, k]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def seen_rows(
     family: int,
     parameter: float,
@@ -94,6 +138,7 @@ def seen_rows(
     moments: Array,
     nodes: Array,
     node_weights: Array,
+    active: Array,
     value_wanted: bool,
     slope_wanted: bool,
     first: int,
@@ -107,28 +152,28 @@ def seen_rows(
     the bias, the sum of curvatures, and intercept and bend of the quadratic. ``moments`` holds the sums of q_j, q_j·s and
     q_j·s² over *all* contexts, s = u·c; without the seen ones they give mean and variance of s where nothing was seen.
     For a normal s, E[phi'(s)·c] = E[phi']·E[c] + E[phi'']·Cov(c, s) (Stein's lemma): that is the quadratic.
-    ``weights`` replace the shares where they are given.
+    ``weights`` replace the shares where they are given. Rows that are not ``active`` are passed over. A negative count
+    (without weights) is held out: the pair costs nothing, seen or unseen.
     """
-    width = left.shape[1]
     longest = 0
     for row in range(first, last):
         longest = max(longest, indptr[row + 1] - indptr[row])
     products = np.empty(longest, dtype=np.float32)
     for row in range(first, last):
+        if not active[row]:
+            continue
         begin = indptr[row]
         number = indptr[row + 1] - begin
         share = left_share[row]
         zeroth, first_moment, second_moment = 0.0, 0.0, 0.0
-        for p in range(number):
-            other = np.uint64(indices[begin + p])
-            product = np.float32(0)
-            for k in range(width):
-                product += left[row, k] * right[other, k]
-            products[p] = product
-            q = right_share[other]
-            zeroth += q
-            first_moment += q * product
-            second_moment += q * product * product
+        row_products(indices, begin, number, left[row], right, products)
+        if taken == QUADRATIC:
+            for p in range(number):
+                product = np.float64(products[p])
+                q = right_share[np.uint64(indices[begin + p])]
+                zeroth += q
+                first_moment += q * product
+                second_moment += q * product * product
         intercept, bend = 0.0, 0.0
         total = 0.0
         if taken == QUADRATIC:
@@ -157,12 +202,16 @@ def seen_rows(
             noise = share * right_share[other]
             rho = np.float64(weights[begin + p]) if weights.size > 0 else noise
             x = np.float64(values[begin + p])
+            held_out = x < 0 and weights.size == 0
             if value_wanted:
-                total += pair_loss(family, parameter, x, eta, rho)
+                if not held_out:
+                    total += pair_loss(family, parameter, x, eta, rho)
                 if taken == UNSEEN:
                     total -= noise * unseen_terms(family, parameter, product)[0]
             if slope_wanted:
-                derivative, curvature = pair_slopes(family, parameter, x, eta, rho)
+                derivative, curvature = 0.0, 0.0
+                if not held_out:
+                    derivative, curvature = pair_slopes(family, parameter, x, eta, rho)
                 if taken == QUADRATIC:
                     derivative -= noise * (intercept + bend * product)
                     curvature -= noise * bend
@@ -179,10 +228,72 @@ def seen_rows(
         sums[row, 3] = intercept
         sums[row, 4] = bend
         if slope_wanted:
-            for k in range(width):
-                gradient[row, k] = 0
+            row_sum(indices, begin, number, products, right, gradient[row])
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def conjugate_rows(
+    indptr: Array,
+    indices: Array,
+    targets: Array,
+    weights: Array,
+    left: Array,
+    right: Array,
+    left_bias: Array,
+    right_bias: Array,
+    penalty: Array,
+    steps: int,
+    first: int,
+    last: int,
+    out: Array,
+) -> None:
+    """Take steps of conjugate gradients towards each row's minimum of sum h·(l·r + a + b - z)² + l'·penalty·l.
+
+    ``out`` gets the new rows of ``left``. The weighted error never rises: each step is the best one in its direction.
+    """
+    width = left.shape[1]
+    longest = 0
+    for row in range(first, last):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    products = np.empty(longest, dtype=np.float32)
+    residual, direction = np.empty(width, dtype=np.float32), np.empty(width, dtype=np.float32)
+    image = np.empty(width, dtype=np.float32)
+    for row in range(first, last):
+        begin = indptr[row]
+        number = indptr[row + 1] - begin
+        row_products(indices, begin, number, left[row], right, products)
+        for p in range(number):
+            other = np.uint64(indices[begin + p])
+            error = targets[begin + p] - (products[p] + left_bias[row] + right_bias[other])
+            products[p] = weights[begin + p] * error
+        row_sum(indices, begin, number, products, right, residual)
+        square = 0.0
+        for k in range(width):
+            out[row, k] = left[row, k]
+            residual[k] -= penalty[k] * left[row, k]
+            direction[k] = residual[k]
+            square += np.float64(residual[k]) * residual[k]
+        start = square
+        for _ in range(steps):
+            if square <= 1e-12 * start or square == 0:
+                break
+            row_products(indices, begin, number, direction, right, products)
             for p in range(number):
-                other = np.uint64(indices[begin + p])
-                factor = products[p]
-                for k in range(width):
-                    gradient[row, k] += factor * right[other, k]
+                products[p] *= weights[begin + p]
+            row_sum(indices, begin, number, products, right, image)
+            bend = 0.0
+            for k in range(width):
+                image[k] += penalty[k] * direction[k]
+                bend += np.float64(direction[k]) * image[k]
+            if bend <= 0:
+                break
+            length = np.float32(square / bend)
+            before = square
+            square = 0.0
+            for k in range(width):
+                out[row, k] += length * direction[k]
+                residual[k] -= length * image[k]
+                square += np.float64(residual[k]) * residual[k]
+            ratio = np.float32(square / before)
+            for k in range(width):
+                direction[k] = residual[k] + ratio * direction[k]

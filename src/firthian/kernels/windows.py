@@ -176,7 +176,8 @@ def finish_rows(
     """Turn integer sums into stored values and totals; give how many values cannot be turned back exactly.
 
     ``keep`` holds each word's probability of being kept, for sub-sampling by expectation; it is empty otherwise.
-    ``inexact`` receives the places of the values that rounding took from their integers.
+    ``inexact`` receives the places of the values that rounding took from their integers. ``column_totals`` may be empty,
+    for a symmetric matrix, whose columns add up to the same as its rows.
     """
     at = 0
     n_inexact = 0
@@ -189,11 +190,13 @@ def finish_rows(
                 value = sums[p] * keep[first_row + r] * keep[column] / unit
                 values[p] = value
                 expected += value
-                column_totals[column] += value
+                if column_totals.size:
+                    column_totals[column] += value
             else:
                 values[p] = sums[p] / unit
                 total += sums[p]
-                column_totals[column] += sums[p]
+                if column_totals.size:
+                    column_totals[column] += sums[p]
                 if np.int64(np.rint(np.float64(values[p]) * unit)) != sums[p]:
                     inexact[n_inexact] = p
                     n_inexact += 1

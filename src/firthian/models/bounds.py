@@ -31,6 +31,17 @@ def height(square: Array) -> Array:
     return np.asarray(xi / 2 + np.log1p(np.exp(-xi)))
 
 
+def logistic_curvature(mean: Array, variance: Array) -> Array:
+    """E[sigma(eta)(1 - sigma(eta))] for Gaussian eta: the curvature that the bounds overstate.
+
+    >>> logistic_curvature(np.array([0.0, 4.0]), np.array([0.0, 1.0])).round(3)
+    array([0.25 , 0.026])
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(9)
+    eta = mean[..., None] + np.sqrt(np.maximum(variance, 0))[..., None] * nodes
+    return np.asarray(sigmoid(eta) * sigmoid(-eta) @ (weights / weights.sum()))
+
+
 def softplus(eta: Array) -> Array:
     """log(1 + exp(eta)), without overflow."""
     return np.asarray(np.logaddexp(0, eta))
@@ -57,6 +68,9 @@ class Background:
             self.quadratic = rate * curvature(square)
             self.linear = rate / 2
             self.value = -rate * mass * (height(square) + mean / 2)
+        elif bound == "logistic":
+            self.quadratic = rate * logistic_curvature(mean, square - mean**2) / 2
+            self.linear = self.value = np.zeros_like(rate)
         else:
             self.quadratic = rate / 8
             self.linear = rate * (sigmoid(mean) - mean / 4)

@@ -13,7 +13,7 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
-from firthian.models.families import Binomial, Family
+from firthian.models.families import Binomial, Family, Gaussian, NegativeBinomial, Poisson, Tweedie
 from firthian.models.psd import WeightedPMI
 from firthian.run import Run
 from firthian.solvers.operators import SparseOperator
@@ -21,8 +21,11 @@ from firthian.solvers.spectral import top_eigen
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: The length of a word's vector at the start.
-START_LENGTH = 2.0
+#: The length of a word's vector at the start, and the power of eigenvalues: low powers give weak directions a chance.
+START_LENGTH, START_POWER = 2.0, 0.25
+
+#: A word without company has a bias too.
+SMALLEST_COUNT = 1e-2
 
 #: The start is only a start: eigenvectors this exact, with at most so many products for each of them.
 START_TOLERANCE, START_PRODUCTS = 0.2, 4
@@ -41,6 +44,21 @@ class SeenPairs:
     def rows(self) -> int:
         """How many rows there are."""
         return int(self.indptr.size - 1)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Pairs that are not fitted, to judge by."""
+
+    rows: Array
+    columns: Array
+    values: Array
+
+    def predictors(self, factors: Factors) -> Array:
+        """Give eta of the pairs."""
+        products = np.einsum("ik,ik->i", factors.words[self.rows], factors.contexts[self.columns], dtype=np.float64)
+        eta: Array = products + factors.word_bias[self.rows] + factors.context_bias[self.columns]
+        return eta
 
 
 @dataclass
@@ -68,14 +86,18 @@ class Side:
     right_share: Array
     #: Whether ``left_bias`` is fitted.
     learns_bias: bool
+    #: Draws behind each row that are not among its pairs.
+    more_events: Array | float = 0.0
 
     @property
     def events(self) -> Array:
         """How many draws each row stands for: its counts, and its part of what every pair costs."""
-        return self._seen() + self.left_share * float(self.right_share.sum())
+        events: Array = self._seen() + self.left_share * float(self.right_share.sum()) + self.more_events
+        return events
 
     def _seen(self) -> Array:
-        values = self.pairs.weights if self.pairs.weights.size else self.pairs.values
+        # held-out counts are negative
+        values = self.pairs.weights if self.pairs.weights.size else np.maximum(self.pairs.values, 0)
         sums = np.zeros(self.pairs.rows)
         full = np.diff(self.pairs.indptr) > 0
         if full.any():
@@ -83,11 +105,49 @@ class Side:
         return sums
 
 
+class FirstStep:
+    """The first least squares problem of IWLRLS: mu = X, so only seen pairs have a weight, and z = log x.
+
+    Weights are h = min(x, x_max)^(2-p), scaled to at most 1: with p = 1.25 this is GloVe's objective, halved.
+    """
+
+    def __init__(self, model: ExponentialFamily) -> None:
+        self.model, self.bias, self.stats = model, model.bias, model.stats
+        self.pairs = self._squares(model.pairs)
+        self.transposed = self.pairs if model.transposed is model.pairs else self._squares(model.transposed)
+        self._word_share, self._context_share = (
+            np.bincount(pairs.indices, pairs.weights, minlength=model.words) for pairs in (self.transposed, self.pairs)
+        )
+
+    def _squares(self, pairs: SeenPairs) -> SeenPairs:
+        top = self.model.truncate_weights
+        values = pairs.values
+        positive = np.abs(values)
+        cut = np.minimum(positive, np.float32(top)) if top > 0 else positive
+        weights = self.model.family.weight(cut)
+        weights /= self.model.family.weight(np.float32(top)) if top > 0 else weights.max()
+        # held-out pairs have weight 0
+        return replace(pairs, values=np.log(positive), weights=np.where(values > 0, weights, 0).astype(np.float32))
+
+    def side(self, which: str, factors: Factors) -> Side:
+        """Give the half problem of ``words`` or ``contexts``."""
+        side = self.model.side(which, factors)
+        words = which == "words"
+        return replace(
+            side,
+            family=Gaussian(),
+            pairs=self.pairs if words else self.transposed,
+            left_share=np.zeros(self.model.words),
+            right_share=self._context_share if words else self._word_share,
+        )
+
+
 class ExponentialFamily:
     """The likelihood of counts under a family; ``side`` gives the half problems that solvers work on.
 
-    ``truncate_counts`` cuts counts off (0: never), ``diagonal`` keeps a word's company with itself, ``bias`` says which
-    biases are fitted. With a log link, biases start at the marginals, and those that are not fitted stay 0.
+    ``truncate_counts`` cuts counts off (0: never), ``diagonal`` keeps a word's company with itself. With a log link, biases
+    start at the marginals, log x_i and log x_j; ``bias`` says which of them are fitted, the others stay there.
+    ``truncate_weights`` limits the weights of the first least squares problem (0: not at all).
     """
 
     def __init__(
@@ -111,6 +171,8 @@ class ExponentialFamily:
         self.counts, self.run, self.family, self.bias = counts, run, family, bias
         self.truncate_weights = truncate_weights
         self.negative = negative
+        #: Whether the power is to be found on held-out pairs.
+        self.profile = False
         self.pairs = _prepared(counts, truncate_counts, diagonal)
         changed = truncate_counts > 0 or not diagonal
         self.row_sums, self.column_sums = (
@@ -171,10 +233,21 @@ class ExponentialFamily:
 
         Eigenvalues are taken by magnitude: the negative ones belong to words that replace each other, and carry syntax.
         """
-        words = self.words
-        zeros = np.zeros(words)
         vectors = spectral_words(self.counts, self.run, dimension)
-        return Factors(vectors, np.zeros_like(vectors), zeros, zeros.copy())
+        contexts = np.zeros_like(vectors)
+        if self.family.share_power == 0:
+            return Factors(vectors, contexts, np.zeros(self.words), np.zeros(self.words))
+        # independence: mu = x_i·x_j/x
+        half = 0.5 * np.log(self.row_sums.sum())
+        biases = (np.log(np.maximum(sums, SMALLEST_COUNT)) - half for sums in (self.row_sums, self.column_sums))
+        return Factors(vectors, contexts, *biases)
+
+    def hold_out(self, share: float) -> HeldOut:
+        """Take some seen pairs out of the fit, chosen by the seed, and give them."""
+        self.pairs, held = _hidden(self.pairs, share, self.run.seed)
+        symmetric = self.counts.options.context == "both"
+        self.transposed = self.pairs if symmetric else _hidden(self.transposed, share, self.run.seed)[0]
+        return held
 
     def stats(self) -> dict[str, Any]:
         """Give facts for the record."""
@@ -190,7 +263,7 @@ def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
     found, vectors = top_eigen(
         operator, dimension, run, "magnitude", tolerance=START_TOLERANCE, products=START_PRODUCTS * dimension
     )
-    vectors = vectors * np.sqrt(np.abs(found)).astype(np.float32)
+    vectors = vectors * (np.abs(found) ** START_POWER).astype(np.float32)
     lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))
     scale = np.where(lengths > 1e-12, START_LENGTH / np.maximum(lengths, 1e-12), 0.0)
     return np.ascontiguousarray(vectors * scale, dtype=np.float32)
@@ -224,6 +297,19 @@ def _transposed(pairs: SeenPairs, words: int) -> SeenPairs:
     )
 
 
+def _hidden(pairs: SeenPairs, share: float, seed: int) -> tuple[SeenPairs, HeldOut]:
+    """Mark a share of the pairs as held out (negative counts); (i, j) and (j, i) together."""
+    rows = np.repeat(np.arange(pairs.rows), np.diff(pairs.indptr))
+    low, high = np.minimum(rows, pairs.indices), np.maximum(rows, pairs.indices)
+    key = (low * pairs.rows + high).astype(np.uint64) + np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
+    # splitmix64: a number that belongs to the pair and the seed
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
+    chosen = ((key ^ (key >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) < share * 2.0**53
+    held = HeldOut(rows[chosen], pairs.indices[chosen], pairs.values[chosen].astype(np.float64))
+    return replace(pairs, values=np.where(chosen, -pairs.values, pairs.values)), held
+
+
 def _sums(pairs: SeenPairs, words: int) -> tuple[Array, Array]:
     rows = np.repeat(np.arange(words), np.diff(pairs.indptr))
     row_sums = np.bincount(rows, pairs.values, minlength=words)
@@ -233,8 +319,8 @@ def _sums(pairs: SeenPairs, words: int) -> tuple[Array, Array]:
 def binomial(
     counts: Counts,
     run: Run,
-    negative: float = 5.0,
-    ns_exponent: float = 0.75,
+    negative: float = 6.0,
+    ns_exponent: float = 0.6,
     truncate_counts: float = 0.0,
     diagonal: bool = True,
 ) -> ExponentialFamily:
@@ -248,3 +334,50 @@ def binomial(
         negative=negative,
         ns_exponent=ns_exponent,
     )
+
+
+def tweedie(
+    counts: Counts,
+    run: Run,
+    power: float | str = 1.25,
+    bias: str = "both",
+    truncate_weights: float = 10.0,
+    truncate_counts: float = 0.0,
+    diagonal: bool = True,
+) -> ExponentialFamily:
+    """Variance mu^p: GloVe after one iteration, a likelihood of harmonic counts after more. ``auto`` is settled later."""
+    family = Tweedie(1.25 if power == "auto" else float(power))
+    model = ExponentialFamily(counts, run, family, bias, truncate_counts, diagonal, truncate_weights)
+    model.profile = power == "auto"
+    return model
+
+
+def poisson(
+    counts: Counts,
+    run: Run,
+    bias: str = "both",
+    truncate_weights: float = 10.0,
+    truncate_counts: float = 0.0,
+    diagonal: bool = True,
+) -> ExponentialFamily:
+    """Variance mu."""
+    return ExponentialFamily(counts, run, Poisson(), bias, truncate_counts, diagonal, truncate_weights)
+
+
+def negative_binomial(
+    counts: Counts,
+    run: Run,
+    theta: float = 1.0,
+    bias: str = "both",
+    truncate_weights: float = 10.0,
+    truncate_counts: float = 0.0,
+    diagonal: bool = True,
+) -> ExponentialFamily:
+    """Variance mu + mu²/theta."""
+    family = NegativeBinomial(theta)
+    return ExponentialFamily(counts, run, family, bias, truncate_counts, diagonal, truncate_weights)
+
+
+def gaussian(counts: Counts, run: Run, truncate_counts: float = 0.0, diagonal: bool = True) -> ExponentialFamily:
+    """Constant variance: the SVD of the counts themselves."""
+    return ExponentialFamily(counts, run, Gaussian(), "none", truncate_counts, diagonal)

@@ -15,10 +15,6 @@ import numpy as np
 from firthian.errors import FirthianError
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Number = float | Array
-
-#: e to more than this is not a count any more; a mean that wants to be larger stays here, and the solver reports it.
-LARGEST_ETA = 30.0
 
 
 class Family:
@@ -48,7 +44,7 @@ class Family:
 
     def weight(self, mu: Any, trials: Any = 1.0) -> Any:
         """h = (d mu / d eta)² / variance."""
-        return mu**2 / self.variance(mu, trials)
+        raise NotImplementedError
 
     def response(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
         """z = eta + (x - mu)·(d eta / d mu)."""
@@ -130,6 +126,10 @@ class Poisson(Family):
         """mu."""
         return mu
 
+    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+        """mu."""
+        return mu
+
     def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
         """2·(x·log(x/mu) - x + mu)."""
         return 2 * (_x_log(x, mu) - x + mu)
@@ -168,6 +168,10 @@ class Tweedie(Family):
         """mu^p."""
         return mu**self.parameter
 
+    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+        """mu^(2-p)."""
+        return mu ** (2 - self.parameter)
+
     def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
         """2·(x^(2-p)/((1-p)(2-p)) - x·mu^(1-p)/(1-p) + mu^(2-p)/(2-p))."""
         p = self.parameter
@@ -202,6 +206,10 @@ class NegativeBinomial(Family):
     def variance(self, mu: Any, trials: Any = 1.0) -> Any:
         """mu + mu²/theta."""
         return mu + mu**2 / self.parameter
+
+    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+        """mu/(1 + mu/theta)."""
+        return mu / (1 + mu / self.parameter)
 
     def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
         """2·(x·log(x/mu) - (x + theta)·log((x + theta)/(mu + theta)))."""

@@ -28,7 +28,7 @@ BAYES = (
             Option(
                 "negatives", "expected", "negative events: their expectation, or a sample", choices=("expected", "sampled")
             ),
-            Option("epochs", 10, "sweeps over all words and contexts", "solver", low=1),
+            Option("epochs", 8, "sweeps over all words and contexts", "solver", low=1),
             Option("covariance", "full", "of each word", "solver", choices=("full", "diagonal")),
             Option("start", "spectral", "where to begin", "solver", choices=("spectral", "noise")),
             Option("rotate", True, "turn to the best basis after each sweep", "solver"),
@@ -36,6 +36,7 @@ BAYES = (
             Option("prune", 0.0, "drop dimensions with a smaller share of signal; 0.5 is sensible", "solver", low=0, high=1),
             Option("eigenvalue_power", 0.25, "share of each dimension's strength that words get", "solver", low=0, high=2),
             Option("centre", False, "subtract the mean vector", "solver"),
+            Option("calibrate", True, "covariances by the logistic function's own curvature, in one more sweep", "solver"),
             Option("dtype", "float32", "precision of the work", "solver", choices=("float32", "float64")),
         ),
         counting=DYNAMIC,

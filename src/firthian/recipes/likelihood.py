@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
 _MODEL = f"{MODELS}.exponential_family"
 
-_NEGATIVE = Option("negative", 5.0, "k: noise for each pair that was seen", low=1e-9)
+_NEGATIVE = Option("negative", 6.0, "k: noise for each pair that was seen", low=1e-9)
 _TRUNCATE_COUNTS = Option("truncate_counts", 0.0, "larger counts are cut off here; 0 is never", low=0)
 _DIAGONAL = Option("diagonal", True, "a word may be its own context")
 _RIDGE = Option("ridge", 0.0, "weight of the squared lengths of all vectors", "solver", low=0)
@@ -26,9 +28,96 @@ _STEP = Option(
     "solver",
     choices=("damped", "newton"),
 )
+_CENTRE = Option("centre", True, "the mean of all word vectors is taken off", "solver")
 _DAMPING = Option("damping", 0.1, "smaller takes longer damped steps", "solver", low=1e-3, high=100)
 
+_BINOMIAL_MODEL = (_NEGATIVE, replace(SMOOTHING, default=0.6), _TRUNCATE_COUNTS, _DIAGONAL)
+_BIAS = Option("bias", "both", "which biases are fitted; the others are log marginals", choices=("none", "row", "both"))
+_TRUNCATE_WEIGHTS = Option(
+    "truncate_weights", 10.0, "counts from here on have weight 1 in the first iteration", low=1e-9
+)
+_ITERATIVE = (
+    Option("iterations", 1, "1 fits the seen pairs only, more go on to the likelihood of all pairs", "solver", low=1),
+    Option("epochs", 2, "sweeps of the first iteration", "solver", low=1),
+    Option("early_stop", False, "stop where held-out pairs are fitted best", "solver"),
+    _UNSEEN,
+    _SAMPLED,
+    Option("cg_steps", 1, "conjugate gradient steps for each row and sweep", "solver", low=1),
+    _RIDGE,
+    replace(COMBINE, default="mean"),
+)
+_HARMONIC = {"window": 10, "weighting": "harmonic"}
+_EMF = "Li, Xu, Tian, Jiang, Zhong and Chen 2015 (EMF)"
+_PAPER = "Baer, Seto and Wells (exponential family word embeddings)"
+
 LIKELIHOOD = (
+    Recipe(
+        "tweedie",
+        "counts with variance mu^p; one iteration is GloVe's objective, more are a likelihood of all pairs",
+        _PAPER,
+        f"{_MODEL}:tweedie",
+        f"{SOLVERS}.iwlrls:IWLRLS",
+        (
+            Option("power", 1.25, "p of the variance; auto finds it on held-out pairs", low=1, high=2, words=("auto",)),
+            _BIAS,
+            _TRUNCATE_WEIGHTS,
+            _TRUNCATE_COUNTS,
+            _DIAGONAL,
+            *_ITERATIVE,
+        ),
+        counting=_HARMONIC,
+    ),
+    Recipe(
+        "poisson",
+        "counts with variance mu",
+        _PAPER,
+        f"{_MODEL}:poisson",
+        f"{SOLVERS}.iwlrls:IWLRLS",
+        (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "multinomial",
+        "a word's contexts as draws from a softmax, by the Poisson trick: skip-gram without sampling",
+        _PAPER,
+        f"{_MODEL}:poisson",
+        f"{SOLVERS}.iwlrls:IWLRLS",
+        (replace(_BIAS, default="row", choices=("row",)), _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
+        counting=DYNAMIC,
+        aliases=("skipgram",),
+    ),
+    Recipe(
+        "negative-binomial",
+        "counts with variance mu + mu²/theta",
+        _PAPER,
+        f"{_MODEL}:negative_binomial",
+        f"{SOLVERS}.iwlrls:IWLRLS",
+        (
+            Option("theta", 1.0, "shape; a large one is nearly Poisson", low=1e-6),
+            _BIAS,
+            _TRUNCATE_WEIGHTS,
+            _TRUNCATE_COUNTS,
+            _DIAGONAL,
+            *_ITERATIVE,
+        ),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "gaussian",
+        "counts with constant variance: the singular vectors of the counts, by alternating least squares",
+        _PAPER,
+        f"{_MODEL}:gaussian",
+        f"{SOLVERS}.alternating:Alternating",
+        (
+            replace(_TRUNCATE_COUNTS, default=10.0),
+            _DIAGONAL,
+            Option("epochs", 10, "sweeps over contexts and words", "solver", low=1),
+            replace(_STEP, default="newton"),
+            _RIDGE,
+            COMBINE,
+        ),
+        counting=DYNAMIC,
+    ),
     Recipe(
         "binomial",
         "skip-gram with negative sampling as a likelihood of the counts (SGNS, EMF), fitted by sweeps",
@@ -36,10 +125,7 @@ LIKELIHOOD = (
         f"{_MODEL}:binomial",
         f"{SOLVERS}.alternating:Alternating",
         (
-            _NEGATIVE,
-            SMOOTHING,
-            _TRUNCATE_COUNTS,
-            _DIAGONAL,
+            *_BINOMIAL_MODEL,
             Option("epochs", 6, "sweeps over contexts and words", "solver", low=1),
             _UNSEEN,
             _SAMPLED,
@@ -47,8 +133,54 @@ LIKELIHOOD = (
             _DAMPING,
             _RIDGE,
             COMBINE,
+            _CENTRE,
         ),
         counting=DYNAMIC,
         aliases=("sgns", "emf"),
+    ),
+    Recipe(
+        "emf-amemf",
+        "explicit matrix factorisation by the paper's own algorithm: alternating gradient descent over every pair",
+        _EMF,
+        f"{_MODEL}:binomial",
+        f"{SOLVERS}.amemf:AMEMF",
+        (
+            replace(_NEGATIVE, default=5.0),
+            replace(SMOOTHING, default=1.0),
+            _TRUNCATE_COUNTS,
+            _DIAGONAL,
+            Option("epochs", 200, "turns of contexts and words", "solver", low=1),
+            Option(
+                "rate",
+                "auto",
+                "length of a step; auto never raises the loss (the paper: 6e-7)",
+                "solver",
+                low=0,
+                words=("auto",),
+            ),
+            _RIDGE,
+            COMBINE,
+        ),
+        counting=DYNAMIC,
+    ),
+    Recipe(
+        "semf",
+        "explicit matrix factorisation taught by known analogies",
+        _EMF,
+        f"{MODELS}.semf:semf",
+        f"{SOLVERS}.supervised:Supervised",
+        (
+            Option("analogies", "", "a file of questions to learn from; none is plain EMF"),
+            Option("lambda", 0.05, "weight of an analogy beside a word's own counts", low=0),
+            *_BINOMIAL_MODEL,
+            Option("epochs", 6, "sweeps over contexts and words", "solver", low=1),
+            _UNSEEN,
+            _SAMPLED,
+            _DAMPING,
+            _RIDGE,
+            COMBINE,
+            _CENTRE,
+        ),
+        counting=DYNAMIC,
     ),
 )

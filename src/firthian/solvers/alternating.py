@@ -17,7 +17,8 @@ class Alternating:
     """``epochs`` sweeps. Contexts come first: words have a good start, contexts begin at 0.
 
     ``unseen`` says how the pairs that were never seen are treated (``firthian.solvers.unseen``), ``step`` how far a step
-    goes (``firthian.solvers.steps``). The objective after each sweep is what the treatment gives, plus the ridge.
+    goes (``firthian.solvers.steps``). ``centre`` takes the mean off all word vectors. The
+    objective after each sweep is what the treatment gives, plus the ridge.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("side", "start", "stats")
@@ -31,6 +32,7 @@ class Alternating:
         ridge: float = 0.0,
         sampled_zeros: int = 2048,
         combine: str = "u",
+        centre: bool = False,
     ) -> None:
         self.epochs = epochs
         self.unseen = unseen
@@ -39,6 +41,7 @@ class Alternating:
         self.ridge = ridge
         self.sampled_zeros = sampled_zeros
         self.combine = combine
+        self.centre = centre
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
@@ -46,7 +49,8 @@ class Alternating:
         treatment = unseen.choose(self.unseen, self.sampled_zeros)
         rule = steps.choose(self.step, self.damping)
         objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
-        return solution(model, factors, objective, self.combine, {"unseen": self.unseen, "halvings": rule.halvings})
+        stats = {"unseen": self.unseen, "halved_rows": rule.halved, "kept_rows": rule.kept}
+        return solution(model, factors, objective, self.combine, stats, self.centre)
 
 
 def sweep(
@@ -62,15 +66,17 @@ def sweep(
             # The loss at the start of a sweep is the one after the last: it costs little beside the gradient.
             gradient = treatment.gradient(side, run, turn, value=half == 0 or rule.needs_value)
             if half == 0:
-                _note(objective, gradient.loss, factors, ridge, run)
+                _note(objective, float(gradient.losses.sum()), factors, ridge, run)
             rule.move(side, gradient, treatment, run, turn, ridge)
         run.progress.advance(1, f"objective {objective[-1]:.6g}")
-    _note(objective, treatment.loss(model.side("contexts", factors), run, 0), factors, ridge, run)
+    _note(objective, float(treatment.losses(model.side("contexts", factors), run, 0).sum()), factors, ridge, run)
     return objective
 
 
 def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: Run) -> None:
-    objective.append(loss + steps.penalty(factors.words, ridge) + steps.penalty(factors.contexts, ridge))
+    objective.append(
+        loss + float(sum(steps.penalties(part, ridge).sum() for part in (factors.words, factors.contexts)))
+    )
     if not np.isfinite(objective[-1]):
         raise FirthianError(
             f"the objective is not a number after {len(objective) - 1} sweeps",
@@ -78,8 +84,13 @@ def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: 
         )
 
 
-def solution(model: Any, factors: Any, objective: list[float], how: str, stats: dict[str, Any]) -> Solution:
-    """Make a solution of the factors; the first number of ``objective`` is the one at the start."""
+def solution(
+    model: Any, factors: Any, objective: list[float], how: str, stats: dict[str, Any], centre: bool = False
+) -> Solution:
+    """Make a solution of the factors; the first number of ``objective`` is the one at the start.
+
+    ``centre`` takes the mean vector off all words, which says nothing of any of them; it is kept beside them.
+    """
     extras = {}
     if model.bias != "none":
         extras["word_bias"] = factors.word_bias
@@ -87,4 +98,7 @@ def solution(model: Any, factors: Any, objective: list[float], how: str, stats: 
         extras["context_bias"] = factors.context_bias
     facts = {**stats, "objective_at_start": objective[0], **model.stats()}
     words = np.ascontiguousarray(combine(factors.words, factors.contexts, how))
+    if centre:
+        extras["mean_vector"] = words.mean(axis=0, dtype=np.float64).astype(np.float32)
+        words = words - extras["mean_vector"]
     return Solution(words, factors.contexts, objective[1:], "stopped", facts, extras)

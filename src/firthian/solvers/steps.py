@@ -19,11 +19,11 @@ from firthian.solvers.unseen import Gradient, Unseen
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: How often a step is halved before the old place is kept.
-MOST_HALVINGS = 12
+#: How often a row's step is halved before the row stays where it was.
+MOST_HALVINGS = 8
 
-#: The longest step of a bias at a time, so that means change by less than a factor of e.
-LONGEST_BIAS_STEP = 1.0
+#: The longest step of a bias at a time: means change by at most e^2.
+LONGEST_BIAS_STEP = 2.0
 
 
 class Step(Protocol):
@@ -31,54 +31,74 @@ class Step(Protocol):
 
     #: Whether it needs the loss at the place where the gradient is taken.
     needs_value: bool
-    #: How often it had to be more careful than it wanted.
-    halvings: int
+    #: How many rows' steps were halved, and how many rows stayed where they were, over all turns.
+    halved: int
+    kept: int
 
     def move(self, side: Side, gradient: Gradient, unseen: Unseen, run: Run, turn: int, ridge: float) -> None:
         """Change ``side.left`` (and its bias, where it is fitted) in place."""
         ...
 
 
-class Damped:
-    """``(damping·M + floor)⁻¹ · gradient / draws``: no line search, and regularised by its slowness."""
+class Preconditioned:
+    """``(damping·M + floor)⁻¹ · gradient / mass``.
 
-    needs_value = False
+    ``careful`` halves a row's step until the row's own loss does not rise: rows do not depend on each other, so the
+    objective cannot rise either.
+    """
 
-    def __init__(self, damping: float = 0.1, floor: float = 0.1) -> None:
-        self.damping, self.floor = damping, floor
-        self.halvings = 0
+    def __init__(
+        self, damping: float = 0.1, floor: float = 0.01, curvature: bool = False, careful: bool = False
+    ) -> None:
+        self.damping, self.floor, self.curvature = damping, floor, curvature
+        self.needs_value = careful
+        self.halved = self.kept = 0
 
     def move(self, side: Side, gradient: Gradient, unseen: Unseen, run: Run, turn: int, ridge: float) -> None:
         """Take the step."""
-        direction, bias = directions(side, gradient, side.events, ridge, self.damping, self.damping * self.floor, run)
-        np.subtract(side.left, direction, out=side.left)
-        if side.learns_bias:
-            side.left_bias[:] -= bias
+        mass = side.events
+        if self.curvature:
+            mass = np.maximum(gradient.curvature, 1e-6 * mass)
+        direction = directions(side, gradient, mass, ridge, self.damping, self.floor, run)
+        bias = bias_step(gradient) if side.learns_bias else None
+        if not self.needs_value:
+            np.subtract(side.left, direction, out=side.left)
+            if bias is not None:
+                side.left_bias[:] -= bias
+            return
+        self._search(side, gradient, direction, bias, unseen, run, turn, ridge)
 
-
-class Newton:
-    """Rows scaled by their true curvature, halved until the loss falls."""
-
-    needs_value = True
-
-    def __init__(self, floor: float = 1e-3) -> None:
-        self.floor = floor
-        self.halvings = 0
-
-    def move(self, side: Side, gradient: Gradient, unseen: Unseen, run: Run, turn: int, ridge: float) -> None:
-        """Take the longest step of 1, 1/2, 1/4, ... that lowers the loss."""
-        mass = np.maximum(gradient.curvature, 1e-6 * side.events)
-        direction, bias = directions(side, gradient, mass, ridge, 1.0, self.floor, run)
+    def _search(
+        self,
+        side: Side,
+        gradient: Gradient,
+        direction: Array,
+        bias: Array | None,
+        unseen: Unseen,
+        run: Run,
+        turn: int,
+        ridge: float,
+    ) -> None:
         old, old_bias = side.left.copy(), side.left_bias.copy()
-        before = gradient.loss + penalty(side.left, ridge)
+        before = gradient.losses + penalties(old, ridge)
+        part = np.ones(len(old))
+        waiting = np.ones(len(old), dtype=bool)
         for halving in range(MOST_HALVINGS + 1):
-            part = 0.5**halving if halving < MOST_HALVINGS else 0.0
-            np.subtract(old, np.float32(part) * direction, out=side.left)
-            if side.learns_bias:
-                side.left_bias[:] = old_bias - part * bias
-            if part == 0 or unseen.loss(side, run, turn) + penalty(side.left, ridge) < before:
+            if halving == MOST_HALVINGS:
+                part[waiting] = 0
+                self.kept += int(waiting.sum())
+            side.left[waiting] = old[waiting] - part[waiting, np.newaxis].astype(np.float32) * direction[waiting]
+            if bias is not None:
+                side.left_bias[waiting] = old_bias[waiting] - part[waiting] * bias[waiting]
+            if halving == MOST_HALVINGS:
                 break
-            self.halvings += 1
+            now = unseen.losses(side, run, turn, waiting) + penalties(side.left, ridge)
+            # a loss that is not a number counts as risen
+            waiting &= ~(np.isfinite(now) & (now <= before + 1e-6 * np.abs(before)))
+            if not waiting.any():
+                break
+            self.halved += int(waiting.sum())
+            part[waiting] /= 2
 
 
 class Descent:
@@ -92,7 +112,7 @@ class Descent:
 
     def __init__(self, rate: float | str = "auto") -> None:
         self.rate = rate
-        self.halvings = 0
+        self.halved = self.kept = 0
 
     def move(self, side: Side, gradient: Gradient, unseen: Unseen, run: Run, turn: int, ridge: float) -> None:
         """Take the step."""
@@ -102,8 +122,8 @@ class Descent:
 
 def directions(
     side: Side, gradient: Gradient, mass: Array, ridge: float, damping: float, floor: float, run: Run
-) -> tuple[Array, Array]:
-    """Give ``(damping·M + floor + ridge/mass)⁻¹·g/mass`` for each row, and the bias's step."""
+) -> Array:
+    """Give ``(damping·M + floor + ridge/mass)⁻¹·g/mass`` for each row."""
     mass = np.maximum(mass, 1e-12)
     share = side.right_share / side.right_share.sum()
     gram = inner(side.right, share.astype(np.float32)[:, np.newaxis] * side.right, run)
@@ -111,8 +131,19 @@ def directions(
     inverse = 1 / (np.maximum(values, 0) + floor + (ridge / mass)[:, np.newaxis])
     slope = (gradient.vectors + np.float32(ridge) * side.left) / mass[:, np.newaxis].astype(np.float32)
     turned = times_small(slope, axes, run)
-    direction = times_small(np.multiply(turned, inverse, out=turned), axes.T, run)
-    return direction, np.clip(gradient.bias / mass, -LONGEST_BIAS_STEP, LONGEST_BIAS_STEP)
+    return times_small(np.multiply(turned, inverse, out=turned), axes.T, run)
+
+
+def bias_step(gradient: Gradient) -> Array:
+    """Give the step of the biases: to their optimum, if the vectors stayed.
+
+    With a log link the derivative by a is T1 - T2, T1 = sum mu^(2-p) (the curvature) and T2 = sum x·mu^(1-p), which a
+    change of the bias by t multiplies by e^((2-p)t) and e^((1-p)t). It is 0 for t = log(T2/T1).
+    """
+    curvature = np.maximum(gradient.curvature, 1e-12)
+    ratio = np.clip(1 - gradient.bias / curvature, np.exp(-LONGEST_BIAS_STEP), np.exp(LONGEST_BIAS_STEP))
+    step: Array = -np.log(ratio)
+    return step
 
 
 def lipschitz(side: Side, run: Run) -> float:
@@ -124,11 +155,16 @@ def lipschitz(side: Side, run: Run) -> float:
     return max(float(eigh(gram)[0][-1]) / 4, 1e-12)
 
 
-def penalty(vectors: Array, ridge: float) -> float:
-    """ridge/2·|A|²."""
-    return 0.5 * ridge * float(np.square(vectors, dtype=np.float64).sum()) if ridge > 0 else 0.0
+def penalties(vectors: Array, ridge: float) -> Array:
+    """ridge/2·|a|² of each row."""
+    if ridge == 0:
+        return np.zeros(len(vectors))
+    lengths: Array = 0.5 * ridge * np.square(vectors, dtype=np.float64).sum(axis=1)
+    return lengths
 
 
 def choose(step: str, damping: float = 0.1) -> Step:
-    """Find a rule by its name."""
-    return Newton() if step == "newton" else Damped(damping)
+    """Find a rule by its name: ``damped``, ``careful`` (damped, but no row's loss rises) or ``newton``."""
+    if step == "newton":
+        return Preconditioned(1.0, 1e-3, curvature=True, careful=True)
+    return Preconditioned(damping, 0.1 * damping, careful=step == "careful")

@@ -23,8 +23,8 @@ from firthian.models.svi import Likelihood, StreamedLogistic
 from firthian.packing import pack, unpack
 from firthian.run import Run
 from firthian.solvers.base import Solution
-from firthian.solvers.posterior import BLOCK, Gaussians
-from firthian.solvers.variational import State, VariationalSweeps, background_of, gather_block
+from firthian.solvers.posterior import BLOCK, Gaussians, State
+from firthian.solvers.variational import VariationalSweeps, background_of, gather_block
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

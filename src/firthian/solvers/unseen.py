@@ -37,9 +37,9 @@ _ZEROS = 0x2E50
 
 @dataclass(frozen=True)
 class Gradient:
-    """Loss of a side, its derivatives by ``left`` and ``left_bias``, and each row's sum of curvatures."""
+    """Losses of a side's rows, their derivatives by ``left`` and ``left_bias``, and each row's sum of curvatures."""
 
-    loss: float
+    losses: Array
     vectors: Array
     bias: Array
     curvature: Array
@@ -52,11 +52,11 @@ class Unseen(Protocol):
     is_exact: bool
 
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
-        """Give loss (0 where no ``value`` is wanted) and gradient; ``turn`` numbers the calls of a fit."""
+        """Give losses (0 where no ``value`` is wanted) and gradient; ``turn`` numbers the calls of a fit."""
         ...
 
-    def loss(self, side: Side, run: Run, turn: int) -> float:
-        """Give the loss alone."""
+    def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
+        """Give each row's loss; rows that are not ``active`` may get anything."""
         ...
 
 
@@ -68,11 +68,11 @@ class Ignored:
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
         """Add up the seen pairs."""
         vectors, sums = _over_seen(side, run, "NOTHING", None, value, True)
-        return Gradient(float(sums[:, 0].sum()), vectors, sums[:, 1], sums[:, 2])
+        return Gradient(sums[:, 0], vectors, sums[:, 1], sums[:, 2])
 
-    def loss(self, side: Side, run: Run, turn: int) -> float:
+    def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
         """Add up the seen pairs."""
-        return float(_over_seen(side, run, "NOTHING", None, True, False)[1][:, 0].sum())
+        return _over_seen(side, run, "NOTHING", None, True, False, active)[1][:, 0]
 
 
 class Expanded:
@@ -98,13 +98,13 @@ class Expanded:
 
         run.over_rows(finish, len(vectors))
         bias = sums[:, 1] + intercept * total + bend * moments[:, 1]
-        return Gradient(float(sums[:, 0].sum()), vectors, bias, sums[:, 2] + bend * total)
+        return Gradient(sums[:, 0], vectors, bias, sums[:, 2] + bend * total)
 
-    def loss(self, side: Side, run: Run, turn: int) -> float:
+    def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
         """Add up the seen pairs, and what a normal distribution gives for the others."""
         total, first, gram = _gram(side, run)
         moments = _moments(side, total, first, times_small(side.left, gram, run), run)
-        return float(_over_seen(side, run, "QUADRATIC", moments, True, False)[1][:, 0].sum())
+        return _over_seen(side, run, "QUADRATIC", moments, True, False, active)[1][:, 0]
 
 
 class Sampled:
@@ -132,11 +132,11 @@ class Sampled:
             sums[part, 2] += added
 
         run.over_rows(block, len(vectors), DENSE_ROWS)
-        return Gradient(float(sums[:, 0].sum()), vectors, sums[:, 1], np.maximum(sums[:, 2], 0))
+        return Gradient(sums[:, 0], vectors, sums[:, 1], np.maximum(sums[:, 2], 0))
 
-    def loss(self, side: Side, run: Run, turn: int) -> float:
-        """Estimate the loss with one fixed draw, so that losses of several turns can be compared."""
-        return self.gradient(side, run, 0).loss
+    def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
+        """Estimate the losses with the draw of this turn."""
+        return self.gradient(side, run, turn).losses
 
     def _draw(self, side: Side, run: Run, turn: int) -> Array:
         chances = side.right_share / side.right_share.sum()
@@ -156,29 +156,40 @@ class Exact:
         sums = np.zeros((len(vectors), 3))
 
         def block(begin: int, end: int) -> None:
+            # a mean too large for a float is infinite, and so is the loss: steps notice
+            with np.errstate(over="ignore", invalid="ignore"):
+                fill(begin, end)
+
+        def fill(begin: int, end: int) -> None:
             part = slice(begin, end)
             eta, rho, x, places = self._block(side, begin, end)
             slope = side.family.slope(np.float32(0), eta, rho)
-            slope[places] = side.family.slope(x, eta[places], rho[places])
+            kept = x >= 0
+            slope[places] = np.where(kept, side.family.slope(x, eta[places], rho[places]), 0)
             np.matmul(slope, side.right, out=vectors[part])
             sums[part, 1] = slope.sum(axis=1, dtype=np.float64)
             curvature = side.family.curvature(eta, rho)
-            curvature[places] = side.family.curvature(eta[places], rho[places], x)
+            curvature[places] = np.where(kept, side.family.curvature(eta[places], rho[places], x), 0)
             sums[part, 2] = curvature.sum(axis=1, dtype=np.float64)
             if value:
                 sums[part, 0] = self._loss(side, eta, rho, x, places)
 
         run.over_rows(block, len(vectors), DENSE_ROWS)
-        return Gradient(float(sums[:, 0].sum()), vectors, sums[:, 1], sums[:, 2])
+        return Gradient(sums[:, 0], vectors, sums[:, 1], sums[:, 2])
 
-    def loss(self, side: Side, run: Run, turn: int) -> float:
-        """Go over all blocks."""
+    def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
+        """Go over all blocks with an active row."""
         check_dense(side, run)
+        losses = np.zeros(len(side.left))
 
-        def block(begin: int, end: int) -> float:
-            return float(self._loss(side, *self._block(side, begin, end)).sum())
+        def block(begin: int, end: int) -> None:
+            if active is not None and not active[begin:end].any():
+                return
+            with np.errstate(over="ignore", invalid="ignore"):
+                losses[begin:end] = self._loss(side, *self._block(side, begin, end))
 
-        return float(np.sum(run.over_rows(block, len(side.left), DENSE_ROWS)))
+        run.over_rows(block, len(losses), DENSE_ROWS)
+        return losses
 
     @staticmethod
     def _block(side: Side, begin: int, end: int) -> tuple[Array, Array, Array, tuple[Array, Array]]:
@@ -195,7 +206,7 @@ class Exact:
     @staticmethod
     def _loss(side: Side, eta: Array, rho: Array, x: Array, places: tuple[Array, Array]) -> Array:
         loss = side.family.loss(np.float32(0), eta, rho)
-        loss[places] = side.family.loss(x, eta[places], rho[places])
+        loss[places] = np.where(x >= 0, side.family.loss(x, eta[places], rho[places]), 0)
         total: Array = loss.sum(axis=1, dtype=np.float64)
         return total
 
@@ -239,7 +250,13 @@ def _moments(side: Side, total: float, first: Array, image: Array, run: Run) -> 
 
 
 def _over_seen(
-    side: Side, run: Run, taken: str, moments: Array | None, value: bool, slope: bool
+    side: Side,
+    run: Run,
+    taken: str,
+    moments: Array | None,
+    value: bool,
+    slope: bool,
+    active: Array | None = None,
 ) -> tuple[Array, Array]:
     """Run the kernel over all rows: gradient, and the columns of sums it gives."""
     from firthian.kernels import likelihood as kernel
@@ -248,6 +265,7 @@ def _over_seen(
     vectors = np.empty_like(side.left) if slope else np.empty((0, side.left.shape[1]), dtype=np.float32)
     sums = np.zeros((len(side.left), 5))
     given = np.empty((0, 3)) if moments is None else moments
+    wanted = np.ones(len(side.left), dtype=bool) if active is None else active
 
     def block(begin: int, end: int) -> None:
         kernel.seen_rows(
@@ -267,6 +285,7 @@ def _over_seen(
             given,
             NODES,
             NODE_WEIGHTS,
+            wanted,
             value,
             slope,
             begin,

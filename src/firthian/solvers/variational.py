@@ -6,7 +6,7 @@ costs nothing extra: the pass that updates the words computes the bound of the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,8 @@ from firthian.models.bounds import Background
 from firthian.packing import packed_size, unpack
 from firthian.run import Run
 from firthian.solvers.base import Solution
-from firthian.solvers.posterior import BLOCK, Gaussians, coordinates
+from firthian.solvers.posterior import BLOCK, Gaussians, State, coordinates
+from firthian.solvers.rotation import LIVE_SHARE, balance, rotate, signal_shares
 from firthian.solvers.starts import noise_start, spectral_start
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -27,28 +28,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Columns whose moments are used by all rows of a block before the next ones are touched.
 _TILE = 256
 
-#: A dimension counts as live when at least this share of its second moment comes from the means.
-LIVE_SHARE = 0.5
-
-
-@dataclass
-class State:
-    """Where the inference is: the posteriors of all factors, and the bound after each half sweep."""
-
-    words: Gaussians
-    contexts: Gaussians
-    relevance: Relevance
-    dimension: int
-    #: The bound after each full sweep.
-    history: list[float] = field(default_factory=list)
-    #: The bound at the start and after each half sweep: words, then contexts with precisions and rotation, ...
-    halves: list[float] = field(default_factory=list)
-
-    def record(self, bound: float, full: bool) -> None:
-        """Note the bound after a half sweep, or a full one."""
-        self.halves.append(bound)
-        if full:
-            self.history.append(bound)
+#: The kernels' numbers for what takes the place of the logistic function.
+_BOUNDS = {"jaakkola": 0, "boehning": 1, "logistic": 2}
 
 
 @dataclass(frozen=True)
@@ -58,10 +39,11 @@ class VariationalSweeps:
     ``epochs`` sweeps at most, fewer when one raises the bound by less than ``tolerance`` of itself. ``rotate`` finds,
     after each sweep, the best common change of basis of words and contexts: the likelihood does not see it, the
     priors do, and plain sweeps take hundreds of rounds to get there. ``prune`` removes the dimensions that ended up
-    with a smaller ``signal_shares``; 0 keeps all.
+    with a smaller ``signal_shares``; 0 keeps all. ``calibrate`` computes the covariances anew at the end, with the
+    curvature of the logistic function instead of the bound's (``solvers/calibration.py``).
     """
 
-    epochs: int = 10
+    epochs: int = 8
     covariance: str = "full"
     start: str = "spectral"
     rotate: bool = True
@@ -69,13 +51,19 @@ class VariationalSweeps:
     prune: float = 0.0
     eigenvalue_power: float = 0.25
     centre: bool = False
+    calibrate: bool = True
     dtype: str = "float32"
 
     requires: ClassVar[tuple[str, ...]] = ("words", "contexts", "bound", "temper", "bias")
 
     def solve(self, model: BayesianLogistic, dimension: int, run: Run) -> Solution:
         """Fit the model; the vectors are posterior means, their covariances an extra."""
+        from firthian.solvers.calibration import calibrate
+
         state = self.fit(model, dimension, run)
+        if self.calibrate:
+            run.progress.start("calibrating covariances")
+            calibrate(model, state, run)
         return self.finish(state, model, run)
 
     def fit(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
@@ -124,6 +112,7 @@ class VariationalSweeps:
         stats: dict[str, Any] = {
             "sweeps": len(state.history),
             "live_dimensions": int(live.sum()),
+            "calibrated": state.calibrated,
             "log_precisions": [round(float(value), 4) for value in np.log(state.relevance.mean)],
         }
         if self.prune > 0 and not live.all():
@@ -167,12 +156,20 @@ def _inner(side: Gaussians, dimension: int) -> Array:
 
 
 def gather_block(
-    side: Side, own: Gaussians, other: Gaussians, weights: Array, temper: float, bound: str, first: int, last: int
+    side: Side,
+    own: Gaussians,
+    other: Gaussians,
+    weights: Array,
+    temper: float,
+    bound: str,
+    first: int,
+    last: int,
+    fold: bool = False,
 ) -> tuple[Array, ...]:
     """Sum what the listed pairs of some rows say, by the kernel ``gather``."""
     from firthian.kernels.bayes import gather
 
-    rows, width = last - first, own.moments.shape[1]
+    rows, width = last - first, own.width
     outputs = (
         np.empty((rows, width), dtype=own.moments.dtype),
         np.empty((rows, width), dtype=own.moments.dtype),
@@ -182,7 +179,8 @@ def gather_block(
     )
     gather(
         side.indptr, side.indices, side.positive, side.negative, temper, side.own_rate, side.other_rate, weights,
-        bound == "boehning", own.means, own.moments, other.means, other.moments, first, last, _TILE, *outputs,
+        _BOUNDS[bound], fold, own.diagonal, own.means, own.moments, other.means, other.moments,
+        first, last, _TILE, *outputs,
     )  # fmt: skip
     return outputs
 
@@ -194,7 +192,7 @@ def background_of(
     """Bound the unlisted pairs of some rows, from the sums over all contexts and over the listed ones."""
     mass = masses[first:last]
     safe = np.where(mass > 0, mass, 1.0)
-    moments = own.moments[first:last].astype(np.float64)
+    moments = own.packed_moments(first, last)
     square = np.einsum("ik,ik->i", moments, sums[0] - listed) / safe
     mean = np.einsum("ik,ik->i", own.means[first:last].astype(np.float64), sums[1] - listed_linear) / safe
     return Background(bound, rate[first:last], mass, np.maximum(square, 0), mean)
@@ -249,7 +247,7 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
 
     def block(first: int, last: int) -> tuple[float, int]:
         pairs, listed, linear, listed_linear, value = gather_block(
-            side, contexts, words, weights, model.temper, model.bound, first, last
+            side, contexts, words, weights, model.temper, model.bound, first, last, fold=True
         )
         total = value.sum()
         if model.bound == "jaakkola":
@@ -310,85 +308,24 @@ def _check_failures(failures: int) -> None:
         )
 
 
-def second_moments(side: Gaussians, dimension: int) -> Array:
-    """Give sum_i E[w_i w_iᵀ] of the first ``dimension`` coordinates, in float64."""
-    total = side.moments.sum(axis=0, dtype=np.float64, keepdims=True)
-    return np.asarray(unpack(total, side.size)[0, :dimension, :dimension])
-
-
-def rotate(state: State, run: Run) -> None:
-    """Change the basis of words and contexts together, where that raises the bound (docs/derivations/bayes.md, section 6).
-
-    u -> R u and c -> R^-T c leave u·c as it is. The priors like best a basis in which E[u uᵀ] averages to the
-    identity and E[c cᵀ] to a diagonal matrix.
-    """
-    d, words, contexts = state.dimension, state.words, state.contexts
-    phi_words, phi_contexts = second_moments(words, d), second_moments(contexts, d)
-    values, basis = np.linalg.eigh(phi_words / words.rows)
-    if values[0] <= 1e-12 * values[-1]:
-        return
-    whiten = basis / np.sqrt(values) @ basis.T
-    undo = basis * np.sqrt(values) @ basis.T
-    strengths, turn = np.linalg.eigh(undo @ phi_contexts @ undo)
-    # Columns of `turn` in order of falling strength; signs so that the largest entry is positive, for the same bytes.
-    turn = turn[:, np.argsort(-strengths, kind="stable")]
-    turn *= np.sign(turn[np.abs(turn).argmax(axis=0), np.arange(d)])
-    matrix, inverse = turn.T @ whiten, turn.T @ undo
-    shape, rate = state.relevance.shape0 + contexts.rows / 2, state.relevance.rate0
-    log_scale = np.linalg.slogdet(matrix)[1]
-
-    def value(diagonal_words: Array, diagonal_contexts: Array, log_determinant: float) -> float:
-        kept = -0.5 * diagonal_words.sum() - shape * np.log(rate + diagonal_contexts / 2).sum()
-        return float(kept + (words.rows - contexts.rows) * log_determinant)
-
-    now = value(np.diag(phi_words), np.diag(phi_contexts), 0.0)
-    new = value(np.diag(matrix @ phi_words @ matrix.T), np.diag(inverse @ phi_contexts @ inverse.T), log_scale)
-    if new <= now:
-        return
-    _transform(state, matrix, inverse, run)
-    state.relevance = state.relevance.update(contexts.rows, contexts.squares()[:d])
-
-
-def signal_shares(state: State) -> Array:
-    """Say how much of E[c_k²] comes from the means, for each dimension: near 1 in use, near 0 switched off by ARD."""
-    means = state.contexts.means[:, : state.dimension].astype(np.float64)
-    return np.asarray(np.sum(means**2, axis=0) / state.contexts.squares()[: state.dimension])
-
-
-def balance(state: State, power: float, run: Run) -> None:
-    """Share the strength of each dimension between words and contexts: 0 gives it all to the contexts, 1 to the words."""
-    d = state.dimension
-    if not state.words.diagonal:
-        rotate(state, run)
-    words, contexts = state.words.squares()[:d] / state.words.rows, state.contexts.squares()[:d] / state.contexts.rows
-    scale = words**-0.5 * np.maximum(words * contexts, 1e-30) ** (power / 2)
-    _transform(state, np.diag(scale), np.diag(1 / scale), run)
-    state.relevance = state.relevance.update(state.contexts.rows, state.contexts.squares()[:d])
-
-
-def _transform(state: State, matrix: Array, inverse_transposed: Array, run: Run) -> None:
-    for side, part in ((state.words, matrix), (state.contexts, inverse_transposed)):
-        whole = np.eye(side.size)
-        whole[: state.dimension, : state.dimension] = part
-        side.transform(whole, run)
-
-
 def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> None:
     """Say before the work whether the covariances fit the memory budget, and what would."""
 
-    def needed(size: int) -> int:
+    def needed(size: int, kind: str = covariance) -> int:
         rows = sum(model.shape)
-        stored = size if covariance == "diagonal" else packed_size(size)
-        blocks = 2 * (run.executor.workers + 2) * BLOCK * packed_size(size) * 4
-        return rows * (packed_size(size) + stored + 2 * size) * 4 + blocks + INTERPRETER_BYTES
+        stored = 3 * size if kind == "diagonal" else 2 * packed_size(size) + size
+        blocks = 6 * (run.executor.workers + 2) * BLOCK * packed_size(size) * 4
+        return rows * stored * 4 + blocks + INTERPRETER_BYTES
 
     if not run.budget or needed(dimension + 2) <= run.budget:
         return
     largest = dimension
     while largest > 1 and needed(largest + 2) > run.budget:
         largest -= 1
+    fits = covariance == "full" and needed(dimension + 2, "diagonal") <= run.budget
+    other = ", --set covariance=diagonal" if fits else ""
     raise FirthianError(
         f"covariances of {sum(model.shape):,} vectors with {dimension} dimensions need "
         f"{show_size(needed(dimension + 2))}, more than the budget of {show_size(run.budget)}",
-        hint=f"give --dim {largest}, --set covariance=diagonal, or more --memory",
+        hint=f"give --dim {largest}{other}, or more --memory",
     )

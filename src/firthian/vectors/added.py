@@ -58,7 +58,9 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
         np.concatenate([vectors.vocabulary.counts, counts.vocabulary.counts[new[placed]]]),
     )
     record = dict(vectors.record)
-    record["added"] = [*record.get("added", []), {"words": len(kept), "ridge": ridge, "counts": counts.record}]
+    unrelated = [word for word, good in zip(words, placed, strict=True) if not good]
+    note = {"words": len(kept), "unrelated": unrelated, "ridge": ridge, "counts": counts.record}
+    record["added"] = [*record.get("added", []), note]
     matrix = np.concatenate([np.asarray(vectors.matrix), found[placed]])
     result = Vectors(matrix, vocabulary, extras=vectors.extras, record=record)
-    return Added(result, kept, [word for word, good in zip(words, placed, strict=True) if not good])
+    return Added(result, kept, unrelated)

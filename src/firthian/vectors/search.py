@@ -7,12 +7,14 @@ holds one block of scores a thread, whatever the vocabulary, and the answer does
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from firthian.errors import FirthianError
-from firthian.parallel import Threads
+from firthian.parallel import Threads, check_workers
 from firthian.run import one_blas_thread
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -20,6 +22,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Rows of a block of scores, and how many queries share a block; they fix the order of every sum.
 BLOCK_ROWS = 8192
 BLOCK_QUERIES = 256
+
+#: One query alone takes little time a row, so its blocks are longer.
+ONE_QUERY_ROWS = 65_536
 
 #: Queries are held dense: for sparse vectors with many columns fewer of them go together.
 _QUERY_BYTES = 64 * 2**20
@@ -77,6 +82,26 @@ class Search:
                 found.append(list(zip(theirs[:kept].tolist(), one[:kept].tolist(), strict=True)))
         return found
 
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """Threads that wait for the next query: starting them would take as long as answering it."""
+        return ThreadPoolExecutor(check_workers(None), thread_name_prefix="firthian-search")
+
+    def _scores_of_one(self, query: Array, rows: int) -> Array:
+        """Give the cosines of one query with every row; a block of rows a task, so that sums keep one order."""
+        scores = np.empty(rows, dtype=np.float32)
+
+        def fill(first: int) -> None:
+            last = min(first + ONE_QUERY_ROWS, rows)
+            np.dot(self.matrix[first:last], query, out=scores[first:last])
+
+        starts = range(0, rows, ONE_QUERY_ROWS)
+        with one_blas_thread():
+            for _ in self._pool.map(fill, starts) if len(starts) > 1 else map(fill, starts):
+                pass
+        scores *= self.inverse[:rows]
+        return scores
+
     def _best(
         self, parts: Array, topn: int, excluded: Sequence[Sequence[int]], rows: int, combine: Combine | None
     ) -> tuple[Array, Array]:
@@ -84,6 +109,11 @@ class Search:
         stacked = parts.reshape(-1, parts.shape[2])
         query = np.array([n for n, ids in enumerate(excluded) for _ in ids], dtype=np.int64)
         banned = np.array([i for ids in excluded for i in ids], dtype=np.int64)
+        if combine is None and number == 1 and isinstance(self.matrix, np.ndarray):
+            scores = self._scores_of_one(stacked[0], rows)
+            scores[banned[banned < rows]] = -np.inf
+            ids = _top(scores, topn)
+            return scores[ids][None], ids[None]
         best = np.full((number, topn), -np.inf, dtype=np.float32)
         best_ids = np.zeros((number, topn), dtype=np.int64)
 
@@ -97,9 +127,7 @@ class Search:
             # The bar is that of finished blocks, all of them earlier: an equal score here comes later and loses.
             return _candidates(scores, best[:, -1], topn, first)
 
-        # One query makes short work of a block: longer blocks keep the threads at it.
-        step = BLOCK_ROWS if len(stacked) > 1 else 4 * BLOCK_ROWS
-        ends = [(first, min(first + step, rows)) for first in range(0, rows, step)]
+        ends = [(first, min(first + BLOCK_ROWS, rows)) for first in range(0, rows, BLOCK_ROWS)]
         with one_blas_thread():
             for result in Threads(1 if len(ends) == 1 else None).map(block, ends):
                 if result is None:
@@ -114,12 +142,22 @@ class Search:
         block = row_block(self.matrix, first, last)
         if not isinstance(block, np.ndarray):
             scores = np.ascontiguousarray((block @ queries.T).T)
-        elif len(queries) == 1:
-            scores = (block @ queries[0])[None]
         else:
             scores = queries @ block.T
         scores *= self.inverse[first:last]
         return scores
+
+
+def _top(scores: Array, topn: int) -> Array:
+    """Give the places of the best scores, best first, ties by place.
+
+    The n-th best of the maxima of some stretches is no better than the n-th best of all, and leaves few to sort.
+    """
+    maxima = np.maximum.reduceat(scores, np.arange(0, scores.size, 1024))
+    least = np.partition(maxima, maxima.size - topn)[maxima.size - topn] if maxima.size > topn else -np.inf
+    places = np.flatnonzero(scores >= least)
+    order: Array = places[np.argsort(-scores[places], kind="stable")[:topn]]
+    return order
 
 
 def _candidates(scores: Array, bar: Array, topn: int, first: int) -> tuple[Array, Array] | None:

@@ -1,8 +1,8 @@
 """What a distribution for every word buys: intervals, kernels between distributions, words the model is unsure of.
 
 Functions of ``Vectors`` whose extras hold ``covariances`` (packed, one row a word; see ``firthian.packing``) or
-``variances``. The vectors themselves are the posterior means. Mean field is over-confident; ``inflation`` in the
-training record, where a calibration found one, multiplies every covariance (docs/derivations/bayes.md, section 8).
+``variances``. The vectors themselves are the posterior means. A number ``inflation`` among the record's ``stats``, where
+someone measured one, multiplies every covariance (docs/derivations/bayes.md, section 8, on calibration).
 """
 
 from __future__ import annotations

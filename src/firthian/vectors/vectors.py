@@ -18,7 +18,9 @@ from firthian.vectors.search import Search, dense_rows, three_cos_mul
 from firthian.vectors.store import load_vectors, save_vectors
 
 if TYPE_CHECKING:
+    from firthian.cooccurrence.counts import Counts
     from firthian.corpus.tokenizer import Tokenizer
+    from firthian.vectors.uncertainty import Answer, Neighbour, WordUncertainty
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -216,7 +218,46 @@ class Vectors:
         """
         return document_vector(self, text, weighting, smoothing, missing, tokenizer)
 
+    # Vectors that are distributions (recipes bayes and bayes-svi)
+
+    def similarity_interval(self, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
+        """Give the central interval of the cosine of two words, for vectors that are distributions."""
+        from firthian.vectors import uncertainty
+
+        return uncertainty.similarity_interval(self, first, second, level)
+
+    def most_similar_with_intervals(
+        self, word: str, topn: int = 10, score: str = "cosine", level: float = 0.9
+    ) -> list[Neighbour]:
+        """Give the nearest words with intervals of their cosines, or by the ``product-kernel`` of distributions."""
+        from firthian.vectors import uncertainty
+
+        return uncertainty.most_similar(self, word, topn, score, level)
+
+    def uncertainty(self, word: str) -> WordUncertainty:
+        """Say how sure the model is of a word: trace, log-determinant, effective dimensions."""
+        from firthian.vectors import uncertainty
+
+        return uncertainty.uncertainty(self, word)
+
+    def analogy_probabilities(
+        self, a: str, b: str, c: str, topn: int = 10, draws: int = 500, seed: int = 1
+    ) -> list[Answer]:
+        """Answer an analogy with the probability of each word to come first, by draws from the distributions."""
+        from firthian.vectors import uncertainty
+
+        return uncertainty.analogy(self, a, b, c, topn, draws, seed)
+
     # Other vectors made from these
+
+    def add_words(self, counts: Counts, ridge: float = 4.0) -> Vectors:
+        """Fold in the words that only ``counts`` has (recipes psd and psd-blockwise); old vectors do not change.
+
+        Words that share no pair with the trained ones are left out and named in ``record["added"]``.
+        """
+        from firthian.vectors.added import add_words
+
+        return add_words(self, counts, ridge).vectors
 
     def subset(self, words: int | Iterable[str]) -> Vectors:
         """Keep the first so many words, or the named ones in the order given."""
@@ -256,6 +297,55 @@ class Vectors:
     def load(cls, path: str | os.PathLike[str], verify: bool = False) -> Vectors:
         """Open a folder that ``save`` wrote, mapped into memory; ``verify`` reads and checks every byte."""
         return cls(**load_vectors(path, verify))
+
+    # For other tools
+
+    def to_gensim(self) -> Any:
+        """Give a ``gensim.models.KeyedVectors`` with the same words, vectors and counts."""
+        from firthian.vectors.formats.gensim import to_gensim
+
+        return to_gensim(self)
+
+    def to_spacy(self, path: str | os.PathLike[str], *, language: str | None = None, **options: Any) -> None:
+        """Write a folder for ``spacy.load``; ``language`` is spaCy's code of one, such as ``en``."""
+        self._export(path, "spacy", language=language, **options)
+
+    def to_model2vec(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write a folder for ``model2vec.StaticModel.from_pretrained``, whose ``encode`` is ``document_vector``.
+
+        ``name``, ``language``, ``license`` and ``scores`` (of ``firthian.evaluate``) go into its model card;
+        ``tokenizer`` takes the place of the corpus's own; ``limit`` keeps only the first words; ``force`` replaces an
+        earlier export. So it is for the other folders, too.
+        """
+        self._export(path, "model2vec", **options)
+
+    def to_sentence_transformers(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write a folder for ``sentence_transformers.SentenceTransformer``, whose ``encode`` is ``document_vector``."""
+        self._export(path, "sentence-transformers", **options)
+
+    def to_projector(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write a folder with ``vectors.tsv`` and ``metadata.tsv`` for TensorFlow's Embedding Projector."""
+        self._export(path, "projector", **options)
+
+    def to_atlas(self, path: str | os.PathLike[str], *, coordinates: Any = None, **options: Any) -> None:
+        """Write Parquet for embedding-atlas; ``coordinates`` are two numbers a word, by default those of a PCA."""
+        self._export(path, "atlas", coordinates=coordinates, **options)
+
+    def model_card(self, **options: Any) -> str:
+        """Write a model card: what the vectors are, where they come from, and ``scores`` where they are given."""
+        from firthian.vectors.formats.model_card import model_card
+
+        return model_card(self, **options)
+
+    def _export(self, path: str | os.PathLike[str], format: str, **options: Any) -> None:
+        from firthian.vectors.formats import write_vectors
+
+        write_vectors(self, path, format, **options)
+
+    def _repr_html_(self) -> str:
+        from firthian.notebook import vectors_as_html
+
+        return vectors_as_html(self)
 
     def _checked(self, vectors: Any) -> Array:
         """Give vectors of the user as a finite matrix with our number of columns."""

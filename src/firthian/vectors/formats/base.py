@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,13 +14,21 @@ import numpy as np
 
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error
-from firthian.storage import check_target, replace
+from firthian.storage import check_target, new_folder, replace, write_manifest
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 #: What to do where a file holds a word twice, with different vectors.
 DUPLICATES = ("error", "first")
+
+#: Sparse vectors are filled up with zeros for formats that need them dense, if they then take no more than this.
+MAX_DENSE_BYTES = 2**30
+
+#: Names a folder for another tool as ours, and keeps the record of the vectors.
+EXPORT_KIND, EXPORT_VERSION, EXPORT_MANIFEST = "export", 1, "firthian.json"
+
+_SPACES = " \t\n\r"
 
 
 @dataclass(frozen=True)
@@ -31,31 +40,40 @@ class Format:
     suffixes: tuple[str, ...]
     #: From a path and a choice of DUPLICATES; None where the format is never read.
     read: Callable[[Path, str], Vectors] | None
-    #: To a path that may be written, replacing what is there only on request.
-    write: Callable[[Vectors, Path, bool], None]
+    #: To a path that may be written, replacing what is there only on request; takes ``options`` by name.
+    write: Callable[..., None]
     #: Whether words may hold spaces, rows may be sparse, and frequencies of words are kept.
     spaces: bool = True
     sparse: bool = False
     counts: bool = True
+    #: Characters no word may hold though it may hold spaces; None where any word goes, the empty one too.
+    forbidden: str | None = None
+    #: What else ``write`` may be told.
+    options: tuple[str, ...] = ()
 
     def check(self, vectors: Vectors) -> None:
         """Say what of these vectors the format cannot hold."""
         if not self.sparse and not isinstance(vectors.matrix, np.ndarray):
-            raise FirthianError(
-                f"the format {self.name} holds no sparse vectors", hint="keep them as a folder, or reduce them by svd"
-            )
-        if not self.spaces:
+            size = 4 * len(vectors) * vectors.vector_size
+            if size > MAX_DENSE_BYTES:
+                raise FirthianError(
+                    f"the format {self.name} holds no sparse vectors, and dense they would take {size:,} bytes",
+                    hint="keep them as a folder, keep fewer words (--limit), or reduce them by svd",
+                )
+        forbidden = self.forbidden if self.spaces else _SPACES
+        if forbidden is not None:
             for word in vectors.vocabulary.words:
                 if not word or not word.isascii() or not word.isprintable() or " " in word:
-                    _check_word(word, self.name)
+                    _check_word(word, self.name, forbidden)
 
 
-def _check_word(word: str, name: str) -> None:
+def _check_word(word: str, name: str, forbidden: str) -> None:
     if not word:
         raise FirthianError(f"the format {name} holds no empty word", hint="leave it out, or use a folder")
-    if any(character in word for character in " \t\n\r"):
+    if any(character in word for character in forbidden):
         raise FirthianError(
-            f"the format {name} holds no words with spaces, such as {word!r}",
+            f"the format {name} holds no words with {'spaces' if ' ' in forbidden else 'tabs or line breaks'}, "
+            f"such as {word!r}",
             hint="replace the spaces (--replace-spaces _), or choose npz, parquet or a folder",
         )
     try:
@@ -77,6 +95,20 @@ def new_file(target: Path, force: bool) -> Iterator[IO[bytes]]:
         raise from_os_error(error) from error
     finally:
         staging.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_export(vectors: Vectors, target: Path, force: bool, name: str) -> Iterator[Path]:
+    """Give a folder to fill for another tool; it appears whole at the end, with a note of ours on where it is from."""
+    with new_folder(target, force) as folder:
+        yield folder
+        note = {"format": name, "shape": [len(vectors), vectors.vector_size], "record": vectors.record}
+        write_manifest(folder / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION, note)
+
+
+def write_json(path: Path, value: Any, indent: int | None = None) -> None:
+    """Write JSON in UTF-8."""
+    path.write_bytes((json.dumps(value, ensure_ascii=False, indent=indent) + "\n").encode())
 
 
 def damaged(path: Path, why: str) -> FirthianError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,16 +86,18 @@ def _rows(path: Path, arrow: Any, column: Any, columns: int, before: int) -> Arr
     return rows
 
 
-def write(vectors: Vectors, path: Path, force: bool) -> None:
-    """Write in groups of rows."""
+def write(vectors: Vectors, path: Path, force: bool, *, columns: Mapping[str, Array] | None = None) -> None:
+    """Write in groups of rows, with further ``columns`` of numbers by name."""
     arrow, parquet = require("pyarrow", "export"), require("pyarrow.parquet", "export")
     if vectors.vector_size == 0:
         raise FirthianError("parquet holds no vectors of 0 dimensions", hint="choose npz or a folder")
+    more = dict(columns or {})
     schema = arrow.schema(
         [
             ("word", arrow.string()),
             ("vector", arrow.list_(arrow.float32(), vectors.vector_size)),
             ("count", arrow.int64()),
+            *((name, arrow.from_numpy_dtype(column.dtype)) for name, column in more.items()),
         ]
     )
     with new_file(path, force) as file, parquet.ParquetWriter(file, schema) as writer:
@@ -104,7 +107,8 @@ def write(vectors: Vectors, path: Path, force: bool) -> None:
             lists = arrow.FixedSizeListArray.from_arrays(flat, vectors.vector_size)
             words = arrow.array(vectors.vocabulary.words[some], type=arrow.string())
             counts = arrow.array(np.ascontiguousarray(vectors.vocabulary.counts[some]))
-            writer.write_batch(arrow.record_batch([words, lists, counts], schema=schema))
+            others = [arrow.array(np.ascontiguousarray(column[some])) for column in more.values()]
+            writer.write_batch(arrow.record_batch([words, lists, counts, *others], schema=schema))
 
 
 FORMAT = Format(NAME, "Apache Parquet: word, vector, count", (".parquet", ".pq"), read, write)

@@ -5,12 +5,29 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from firthian.corpus.files import open_bytes
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error, suggest
-from firthian.vectors.formats import fasttext, folder, gensim, glove, npz, parquet, word2vec, word2vec_binary
-from firthian.vectors.formats.base import DUPLICATES, Format
+from firthian.vectors.formats import (
+    atlas,
+    fasttext,
+    folder,
+    gensim,
+    glove,
+    model2vec,
+    npz,
+    parquet,
+    projector,
+    sentence_transformers,
+    spacy,
+    word2vec,
+    word2vec_binary,
+)
+from firthian.vectors.formats.base import DUPLICATES, EXPORT_MANIFEST, Format
 from firthian.vectors.formats.text import numbers_in
 from firthian.vectors.vectors import Vectors
 
@@ -23,6 +40,11 @@ FORMATS: tuple[Format, ...] = (
     gensim.FORMAT,
     npz.FORMAT,
     parquet.FORMAT,
+    spacy.FORMAT,
+    model2vec.FORMAT,
+    sentence_transformers.FORMAT,
+    projector.FORMAT,
+    atlas.FORMAT,
 )
 
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[0-9]+[ \t]+[0-9]+[ \t]*\r?\n")
@@ -84,6 +106,10 @@ def sniff(path: str | os.PathLike[str]) -> Format:
     if where.is_dir():
         if (where / "vectors.json").is_file():
             return folder.FORMAT
+        if (where / EXPORT_MANIFEST).is_file():
+            raise FirthianError(
+                f"{where} was written for another tool and is never read", hint="give the vectors it was made of"
+            )
         raise FirthianError(f"{where} is not a folder of vectors", hint="it holds no vectors.json")
     if not where.exists():
         raise FirthianError(f"{where} does not exist", hint="check the path")
@@ -127,7 +153,10 @@ def read_vectors(
         raise FirthianError(f"duplicates must be one of {', '.join(DUPLICATES)}", hint=suggest(duplicates, DUPLICATES))
     chosen = sniff(path) if format is None else find_format(format)
     if chosen.read is None:
-        raise FirthianError(f"files of {chosen.name} are never read, they are pickles", hint=_REFUSED[0][2])
+        raise FirthianError(
+            f"the format {chosen.name} is written but never read",
+            hint=_REFUSED[0][2] if chosen is gensim.FORMAT else "give the vectors it was made of",
+        )
     return chosen.read(Path(path), duplicates)
 
 
@@ -138,25 +167,37 @@ def write_vectors(
     *,
     force: bool = False,
     replace_spaces: str | None = None,
+    limit: int | None = None,
+    **options: Any,
 ) -> Format:
     """Write vectors in a format, by default the one the name of the target means; give that format.
 
-    ``replace_spaces`` puts something else for spaces in words, for formats that cannot hold them.
+    ``replace_spaces`` puts something else for spaces in words, for formats that cannot hold them; ``limit`` keeps
+    only the first words. Further options are the format's own.
     """
     chosen = format_for(path) if format is None else find_format(format)
+    for name in options:
+        if name not in chosen.options:
+            raise FirthianError(f"the format {chosen.name} takes no {name}", hint="leave it out")
+    if limit is not None:
+        if limit < 1:
+            raise FirthianError(f"cannot keep {limit} words", hint="give 1 or more")
+        vectors = vectors.subset(limit) if limit < len(vectors) else vectors
     if replace_spaces is not None:
         words = [_SPACES.sub(lambda _: replace_spaces, word) for word in vectors.vocabulary.words]
         if len(set(words)) != len(words):
             raise FirthianError(
                 "two words are the same once their spaces are replaced", hint="choose another --replace-spaces"
             )
-        vectors = Vectors(
-            vectors.matrix,
-            Vocabulary(words, vectors.vocabulary.counts),
-            contexts=vectors.contexts,
-            extras=vectors.extras,
-            record=vectors.record,
-        )
+        vectors = _with(vectors, vocabulary=Vocabulary(words, vectors.vocabulary.counts))
     chosen.check(vectors)
-    chosen.write(vectors, Path(path), force)
+    if not chosen.sparse and not isinstance(vectors.matrix, np.ndarray):
+        vectors = _with(vectors, matrix=vectors.matrix.toarray())
+    chosen.write(vectors, Path(path), force, **options)
     return chosen
+
+
+def _with(vectors: Vectors, **changed: Any) -> Vectors:
+    """Give the same vectors but for their matrix or vocabulary."""
+    same = ("matrix", "vocabulary", "contexts", "extras", "record")
+    return Vectors(**{**{name: getattr(vectors, name) for name in same}, **changed})

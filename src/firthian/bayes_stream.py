@@ -1,0 +1,190 @@
+"""Word distributions from a stream of documents without end: learn, ask, save, go on tomorrow."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian._version import __version__
+from firthian.cooccurrence.counting import count
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.errors import FirthianError
+from firthian.models.ard import Relevance
+from firthian.models.svi import Likelihood, counts_of
+from firthian.run import Run
+from firthian.solvers.posterior import Gaussians, State
+from firthian.solvers.streaming import Natural, Stream, finish_stream
+from firthian.storage import new_folder, read_array, read_manifest, write_array, write_manifest
+from firthian.vectors.vectors import Vectors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+KIND, VERSION, MANIFEST = "a Bayesian stream", 1, "model.json"
+
+_SIDE = ("means", "moments", "covariances", "log_determinants")
+
+
+class BayesStream:
+    """Stochastic variational inference on documents as they come; new words enter once seen ``min_count`` times.
+
+    ``population`` is the number of tokens the whole stream is assumed to have. Without it, the posterior is that of
+    what has been seen so far. Further options are those of the recipe ``bayes-svi``.
+
+    >>> stream = BayesStream(vector_size=2, min_count=1, window=2)
+    >>> _ = stream.partial_fit(["tea with milk", "coffee with milk"] * 20)
+    >>> _ = stream.partial_fit(["tea with sugar"] * 20)
+    >>> "sugar" in stream.vectors().vocabulary
+    True
+    """
+
+    def __init__(
+        self,
+        vector_size: int = 50,
+        *,
+        window: int = 5,
+        min_count: int = 5,
+        seed: int = 1,
+        population: int = 0,
+        forgetting: float = 0.85,
+        start_sweeps: int = 5,
+        workers: int | None = None,
+        **likelihood: Any,
+    ) -> None:
+        self.options = {
+            "vector_size": vector_size, "window": window, "min_count": min_count, "seed": seed, "population": population,
+            "forgetting": forgetting, "start_sweeps": start_sweeps, **likelihood,
+        }  # fmt: skip
+        self._run = Run.create(seed, workers)
+        self._stream = Stream(Likelihood(**likelihood), vector_size, self._run, forgetting, start_sweeps)
+        self._totals: Counter[str] = Counter()
+        self._words: dict[str, int] = {}
+        self._tokens = 0
+        self.scores: list[float] = []
+
+    def partial_fit(self, documents: Iterable[str]) -> BayesStream:
+        """Learn from a batch of documents: the larger, the better; some hundred thousand tokens are a good size."""
+        counts = count(
+            list(documents), window=self.options["window"], min_count=1, seed=self.options["seed"],
+            workers=self._run.executor.workers,
+        )  # fmt: skip
+        for word, number in zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True):
+            self._totals[word] += number
+            self._tokens += number
+        known = [word for word in counts.vocabulary.words if self._totals[word] >= self.options["min_count"]]
+        fresh = [word for word in known if word not in self._words]
+        if self._stream.state is None and len(fresh) < self.options["vector_size"]:
+            raise FirthianError(
+                f"the first batch has {len(fresh)} words seen {self.options['min_count']} times, fewer than the "
+                f"{self.options['vector_size']} dimensions",
+                hint="give a larger first batch, or a smaller vector_size or min_count",
+            )
+        for word in fresh:
+            self._words[word] = len(self._words)
+        batch = self._numbered(counts, known)
+        if batch.pairs == 0:
+            return self
+        mass = self._stream.row_mass.sum() + batch.total
+        score = self._stream.step(batch, mass * max(1.0, self.options["population"] / self._tokens))
+        if score is not None:
+            self.scores.append(score)
+        return self
+
+    def _numbered(self, counts: Any, known: list[str]) -> Any:
+        """Renumber a batch's counts as the stream numbers words; words not yet known are left out."""
+        import scipy.sparse
+
+        target = np.full(len(counts.vocabulary), -1)
+        for word in known:
+            target[counts.vocabulary[word]] = self._words[word]
+        rows = target[counts.rows_of(0, len(counts.vocabulary))]
+        columns = target[counts.indices]
+        kept = (rows >= 0) & (columns >= 0)
+        size = len(self._words)
+        matrix = scipy.sparse.csr_array(
+            (counts.values[kept].astype(np.float64), (rows[kept], columns[kept])), shape=(size, size)
+        )
+        return counts_of(matrix, self._vocabulary(), counts.options)
+
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(list(self._words), [self._totals[word] for word in self._words])
+
+    def vectors(self, eigenvalue_power: float = 0.25, centre: bool = False) -> Vectors:
+        """Give the vectors so far, with their covariances."""
+        if self._stream.state is None:
+            raise FirthianError("nothing has been learnt yet", hint="call partial_fit with documents first")
+        solution = finish_stream(self._stream, self.scores, eigenvalue_power, centre)
+        record = {
+            "recipe": "bayes-svi",
+            "paper": "Sakaya 2015, Algorithm 3, improved",
+            "options": dict(self.options),
+            "vector_size": int(solution.words.shape[1]),
+            "seed": self.options["seed"],
+            "objective": list(self.scores),
+            "status": solution.status,
+            "stats": {**solution.stats, "tokens": self._tokens},
+            "versions": {"firthian": __version__, "numpy": np.__version__},
+        }
+        return Vectors(
+            solution.words, self._vocabulary(), contexts=solution.contexts, extras=solution.extras, record=record
+        )
+
+    def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write everything that is needed to go on."""
+        stream = self._stream
+        if stream.state is None or stream.naturals is None:
+            raise FirthianError("nothing has been learnt yet", hint="call partial_fit with documents first")
+        arrays = {"row_mass": stream.row_mass, "column_mass": stream.column_mass, "rates": stream.state.relevance.rates}
+        for name, side, natural in zip(
+            ("words", "contexts"), (stream.state.words, stream.state.contexts), stream.naturals, strict=True
+        ):
+            arrays |= {f"{name}_{part}": getattr(side, part) for part in _SIDE}
+            arrays |= {f"{name}_half": natural.half, f"{name}_linear": natural.linear}
+        with new_folder(path, force) as folder:
+            entries = {name: write_array(folder / f"{name}.npy", array) for name, array in arrays.items()}
+            record = {
+                "options": self.options, "words": list(self._words), "totals": dict(self._totals), "tokens": self._tokens,
+                "batches": stream.batches, "scores": self.scores, "shape": stream.state.relevance.shape, "arrays": entries,
+            }  # fmt: skip
+            write_manifest(folder / MANIFEST, KIND, VERSION, record)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], seed: int | None = None, workers: int | None = None) -> BayesStream:
+        """Open a saved stream to go on with it; ``seed``, when given, must be the one it began with."""
+        folder = Path(path)
+        manifest = read_manifest(folder / MANIFEST, KIND, VERSION)
+        options = manifest["options"]
+        if seed is not None and seed != options["seed"]:
+            raise FirthianError(
+                f"{folder} was begun with seed {options['seed']}, not {seed}",
+                hint="leave the seed out, or begin a new stream",
+            )
+        arrays = {
+            name: np.array(read_array(folder / f"{name}.npy", entry)) for name, entry in manifest["arrays"].items()
+        }
+        stream = cls(**options, workers=workers)
+        d = int(options["vector_size"])
+        sides, naturals = [], []
+        for name in ("words", "contexts"):
+            layout = (np.arange(d), np.empty(0, dtype=np.int64))
+            side = Gaussians(arrays[f"{name}_means"], 1.0, *layout, False, arrays[f"{name}_means"].dtype)
+            for part in _SIDE:
+                setattr(side, part, arrays[f"{name}_{part}"])
+            sides.append(side)
+            naturals.append(Natural(arrays[f"{name}_half"], arrays[f"{name}_linear"]))
+        inner = stream._stream
+        relevance = Relevance(
+            inner.likelihood.relevance_shape, inner.likelihood.relevance_rate, manifest["shape"], arrays["rates"]
+        )
+        inner.state = State(sides[0], sides[1], relevance, d)
+        inner.naturals = (naturals[0], naturals[1])
+        inner.row_mass, inner.column_mass = arrays["row_mass"], arrays["column_mass"]
+        inner.batches = manifest["batches"]
+        stream._words = {word: number for number, word in enumerate(manifest["words"])}
+        stream._totals = Counter(manifest["totals"])
+        stream._tokens, stream.scores = manifest["tokens"], list(manifest["scores"])
+        return stream

@@ -1,0 +1,116 @@
+"""A ``tokenizer.json`` of Hugging Face's ``tokenizers`` that cuts text as ours does and leaves unknown words out.
+
+Its steps are those of ``firthian.corpus.tokenizer``: normalise (NFC), make typographic apostrophes and hyphens plain,
+lower-case, find words. The two agree on every character of the Unicode version that Python knows.
+
+The model is a BPE without merges. With ``ignore_merges`` a word of the vocabulary becomes its number; any other
+falls into single characters, and those without a number are dropped. Words are marked by a first character ``▁``, as
+in SentencePiece, so that no entry is a single character. A word-level model would be plainer, but it needs a number
+for unknown words, and libraries that take means would count it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from firthian.corpus.tokenizer import NUMBER, Tokenizer
+from firthian.errors import FirthianError
+
+if TYPE_CHECKING:
+    from firthian.vectors.vectors import Vectors
+
+MARK = "▁"
+
+#: Variation selectors beyond the ideographs, marks that our tables leave out.
+_LETTER = r"[\p{L}\p{M}\p{N}&&[^\x{E0100}-\x{E01EF}]]"
+_JOINER = "['\\-_·\u200c\u200d]"
+
+#: A capital sigma at the end of a word: after a cased letter and before none, whatever marks stand between.
+#: Only Python's lower() knows it; theirs takes character by character. A look back must have a length: up to 4 marks.
+_BEHIND = "|".join(r"\p{Cased}" + r"\p{Case_Ignorable}" * marks for marks in range(5))
+_LAST_SIGMA = rf"(?<={_BEHIND})Σ(?!\p{{Case_Ignorable}}*\p{{Cased}})"
+
+#: No character past this one is white space.
+_LAST_SPACE = 0x3000
+
+Json = dict[str, Any]
+
+
+def tokenizer_json(vectors: Vectors, tokenizer: Tokenizer) -> Json:
+    """Describe a tokenizer whose numbers are the rows of ``vectors``."""
+    if tokenizer.name == "unicode":
+        normalizers, words = _unicode(tokenizer.fold_numbers)
+    elif tokenizer.name == "whitespace":
+        normalizers, words = _whitespace(tokenizer.fold_numbers)
+    else:
+        raise FirthianError(
+            f"a tokenizer.json cannot cut text as {tokenizer.name} does",
+            hint="export with --tokenizer whitespace, and give the text as words with spaces between",
+        )
+    lower = [] if tokenizer.keep_case else [_replace({"Regex": _LAST_SIGMA}, "ς"), {"type": "Lowercase"}, _NFC]
+    marked = {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": False}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": {"type": "Sequence", "normalizers": [_NFC, *normalizers[0], *lower, *normalizers[1]]},
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [
+                {"type": "Split", "pattern": {"Regex": words}, "behavior": "Removed", "invert": True},
+                marked,
+            ],
+        },
+        "post_processor": None,
+        "decoder": marked,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": True,
+            "vocab": {mark(word): number for word, number in vectors.vocabulary.index.items()},
+            "merges": [],
+        },
+    }
+
+
+def mark(word: str) -> str:
+    """Write a word as the vocabulary has it; marks of its own are doubled, so that no two words become one.
+
+    >>> mark("tea"), mark("▁tea")
+    ('▁tea', '▁▁tea')
+    """
+    doubled = word.replace(MARK, 2 * MARK)
+    return doubled if doubled.startswith(MARK) else MARK + doubled
+
+
+_NFC: Json = {"type": "NFC"}
+
+
+def _replace(pattern: Json, content: str) -> Json:
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+def _unicode(fold_numbers: bool) -> tuple[tuple[list[Json], list[Json]], str]:
+    """Give what comes before and after lower-casing, and the pattern of a word."""
+    before = [_replace({"Regex": "[\u2019\u02bc]"}, "'"), _replace({"Regex": "[\u2010\u2011]"}, "-")]
+    word = f"{_LETTER}+(?:{_JOINER}{_LETTER}+)*"
+    if not fold_numbers:
+        return (before, []), word
+    digits = r"\p{Nd}"
+    number = f"(?<!{_LETTER})(?<!{_LETTER}{_JOINER}){digits}+(?:{_JOINER}{digits}+)*(?!{_LETTER})(?!{_JOINER}{_LETTER})"
+    # The sign for a number is no word of any text: what looks like it goes first.
+    return (before, [_replace({"String": "<"}, " "), _replace({"Regex": number}, NUMBER)]), f"{NUMBER}|{word}"
+
+
+def _whitespace(fold_numbers: bool) -> tuple[tuple[list[Json], list[Json]], str]:
+    spaces = "".join(rf"\x{{{code:X}}}" for code in range(_LAST_SPACE + 1) if chr(code).isspace())
+    after = [_replace({"String": MARK}, 2 * MARK)]
+    if fold_numbers:
+        after.append(_replace({"Regex": f"(?<![^{spaces}])[0-9]+(?![^{spaces}])"}, NUMBER))
+    return ([], after), f"[^{spaces}]+"

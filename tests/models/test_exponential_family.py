@@ -1,0 +1,305 @@
+"""Exponential family models: gradients, treatments of unseen pairs, steps, limits, and what they find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import firthian as ft
+from firthian.errors import FirthianError
+from firthian.models import exponential_family as ef
+from firthian.models.exponential_family import ExponentialFamily, Factors, FirstStep
+from firthian.models.families import Binomial, Gaussian, NegativeBinomial, Poisson, Tweedie
+from firthian.parallel import Threads
+from firthian.run import Run
+from firthian.solvers import steps, unseen
+from firthian.solvers.alternating import Alternating, sweep
+from firthian.solvers.cg_als import ConjugateGradients
+from firthian.solvers.iwlrls import IWLRLS, find_power
+from tests.models.common import counts_of, random_counts
+from tests.reference import glove as glove_twin
+from tests.reference import likelihood as twin
+
+DIMENSION = 4
+#: No threads: starting them would take longer than these small problems.
+ALONE = Run(executor=Threads(1))
+NOTHING = unseen.Gradient(*(np.empty(0),) * 4)
+FAMILIES = {
+    "gaussian": (Gaussian(), "none"),
+    "poisson": (Poisson(), "both"),
+    "tweedie": (Tweedie(1.25), "both"),
+    "negative-binomial": (NegativeBinomial(2.0), "both"),
+    "binomial": (Binomial(), "none"),
+}
+
+
+def problem(name, size=25, seed=0, context="both", scale=0.3, **options):
+    """A model, random factors, and dense twins of counts and shares."""
+    family, bias = FAMILIES[name]
+    matrix, counts = random_counts(size, seed, context)
+    model = ExponentialFamily(counts, ALONE, family, bias, negative=5.0, ns_exponent=0.75, **options)
+    rng = np.random.default_rng(seed)
+    words, contexts = (rng.normal(0, scale, (size, DIMENSION)).astype(np.float32) for _ in range(2))
+    word_bias, context_bias = (rng.normal(0, 0.3, size) if bias == "both" else np.zeros(size) for _ in range(2))
+    factors = Factors(words, contexts, word_bias, context_bias)
+    return model, factors, matrix, np.multiply.outer(*model.shares(factors))
+
+
+def slow_loss(model, factors, matrix, rho):
+    parts = (np.asarray(part, dtype=np.float64) for part in vars(factors).values())
+    return twin.total_loss(model.family, matrix, *parts, rho)
+
+
+@pytest.mark.parametrize("context", ["both", "left"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_exact_loss_is_the_sum_over_all_pairs(name, context):
+    model, factors, matrix, rho = problem(name, context=context)
+    wanted = slow_loss(model, factors, matrix, rho)
+    for which in ("words", "contexts"):
+        losses = unseen.Exact().losses(model.side(which, factors), ALONE, 0)
+        assert losses.sum() == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.parametrize("way", ["exact", "sampled", "expanded", "ignored"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_gradients_are_derivatives_of_the_loss(name, way):
+    model, factors, _, _ = problem(name)
+    treatment = unseen.choose(way, 64)
+    if way == "expanded" and name != "gaussian":
+        pytest.skip("its quadratic moves with the vectors: compared with the exact gradient below")
+    if way == "sampled" and name == "negative-binomial":
+        pytest.skip("its unseen pairs are bounded, not counted")
+    for which in ("words", "contexts"):
+        side = model.side(which, factors)
+        gradient = treatment.gradient(side, ALONE, 1)
+        rng = np.random.default_rng(1)
+        towards = rng.normal(0, 1, side.left.shape).astype(np.float32)
+        bias_towards = rng.normal(0, 1, len(side.left)) * side.learns_bias
+        if way == "sampled":
+            bias_towards *= 0  # shares are constants of a turn
+        old, old_bias, step = side.left.copy(), side.left_bias.copy(), 1e-3
+        found = []
+        for sign in (1, -1):
+            side.left[:] = old + np.float32(sign * step) * towards
+            side.left_bias[:] = old_bias + sign * step * bias_towards
+            found.append(treatment.losses(side, ALONE, 1))
+        side.left[:], side.left_bias[:] = old, old_bias
+        slopes = (gradient.vectors * towards).sum(axis=1) + gradient.bias * bias_towards
+        assert np.allclose((found[0] - found[1]) / (2 * step), slopes, rtol=2e-2, atol=2e-2 * np.abs(slopes).max())
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_expansion_is_exact_for_squares_and_close_otherwise(name):
+    model, factors, _, _ = problem(name, size=60, scale=0.5)
+    if name == "negative-binomial":
+        # unseen pairs are rare words, where the bound is tight
+        factors.word_bias -= 3
+    side = model.side("words", factors)
+    exact, close = (unseen.choose(way).gradient(side, ALONE, 1) for way in ("exact", "expanded"))
+    tolerance = 1e-5 if name == "gaussian" else 0.06
+    assert close.losses.sum() == pytest.approx(exact.losses.sum(), rel=tolerance)
+    difference = np.linalg.norm(close.vectors - exact.vectors) / np.linalg.norm(exact.vectors)
+    assert difference < tolerance
+    assert np.allclose(close.curvature, exact.curvature, rtol=10 * tolerance)
+
+
+def test_sampled_gradients_are_right_on_average():
+    model, factors, _, _ = problem("binomial")
+    side = model.side("words", factors)
+    exact = unseen.Exact().gradient(side, ALONE, 1).vectors
+    mean = np.mean([unseen.Sampled(50).gradient(side, ALONE, turn).vectors for turn in range(200)], axis=0)
+    one = unseen.Sampled(50).gradient(side, ALONE, 1).vectors
+    assert np.linalg.norm(mean - exact) < 0.15 * np.linalg.norm(one - exact)
+
+
+def test_emf_is_the_expected_loss_of_sgns():
+    """Theorem 1 of Li et al. 2015, with any noise distribution."""
+    for seed in range(3):
+        model, factors, matrix, _ = problem("binomial", size=12, seed=seed)
+        found = unseen.Exact().losses(model.side("words", factors), ALONE, 0).sum()
+        u, c = factors.words.astype(np.float64), factors.contexts.astype(np.float64)
+        assert found == pytest.approx(twin.sgns_expected_loss(matrix, u, c, 5.0, 0.75), rel=1e-6)
+
+
+def test_held_out_pairs_cost_nothing():
+    for way in ("exact", "expanded", "sampled"):
+        model, factors, matrix, rho = problem("binomial", context="left")
+        held = model.hold_out(0.3)
+        assert 0.1 * model.pairs.values.size < held.rows.size < 0.5 * model.pairs.values.size
+        assert np.array_equal(matrix[held.rows, held.columns], held.values)
+        if way == "exact":
+            rest, empty = matrix.copy(), rho.copy()
+            rest[held.rows, held.columns] = empty[held.rows, held.columns] = 0
+            wanted = slow_loss(model, factors, rest, empty)
+            for which in ("words", "contexts"):
+                assert unseen.Exact().losses(model.side(which, factors), ALONE, 0).sum() == pytest.approx(
+                    wanted, rel=1e-5
+                )
+            exact = unseen.Exact().gradient(model.side("words", factors), ALONE, 1).vectors
+        else:
+            close = unseen.choose(way, 20_000).gradient(model.side("words", factors), ALONE, 1).vectors
+            assert np.linalg.norm(close - exact) < 0.05 * np.linalg.norm(exact)
+
+
+def test_one_tweedie_iteration_has_gloves_objective():
+    matrix, counts = random_counts(12)
+    model = ef.tweedie(counts, ALONE, power=1.25, truncate_weights=10.0)
+    _, factors, _, _ = problem("tweedie", size=12)
+    rows, columns = np.nonzero(matrix)
+    x = matrix[rows, columns]
+    weights = [glove_twin.weight(value, 10.0, 0.75) for value in x]
+    parts = [np.asarray(part, dtype=np.float64) for part in vars(factors).values()]
+    wanted = glove_twin.objective(rows, columns, np.log(x), weights, *parts)
+    for which in ("words", "contexts"):
+        losses = unseen.Ignored().losses(FirstStep(model).side(which, factors), ALONE, 0)
+        assert 2 * losses.sum() == pytest.approx(wanted, rel=1e-5)
+
+
+def test_conjugate_gradients_solve_each_row():
+    model, factors, matrix, _ = problem("tweedie", size=15, truncate_weights=10.0)
+    side = FirstStep(model).side("words", factors)
+    ridge = 0.1
+    ConjugateGradients(60).move(side, NOTHING, unseen.Ignored(), ALONE, 0, ridge)
+    for row in range(15):
+        seen = np.flatnonzero(matrix[row])
+        x = matrix[row, seen]
+        weights = (np.minimum(x, 10) / 10) ** 0.75
+        right = np.column_stack([factors.contexts[seen].astype(np.float64), np.ones(seen.size)])
+        hessian = (right * weights[:, np.newaxis]).T @ right + ridge * np.diag([1.0] * DIMENSION + [0.0])
+        wanted = np.linalg.solve(hessian, right.T @ (weights * (np.log(x) - factors.context_bias[seen])))
+        assert np.allclose(np.append(side.left[row], side.left_bias[row]), wanted, atol=2e-3)
+
+
+def test_least_squares_never_rise():
+    model, factors, _, _ = problem("tweedie", size=40, truncate_weights=10.0)
+    for number in (1, 3):
+        found = sweep(FirstStep(model), factors, unseen.Ignored(), ConjugateGradients(number), 10, 0.05, ALONE)
+        assert (np.diff(found) <= 1e-6 * found[0]).all()
+
+
+def test_gaussian_is_the_truncated_svd():
+    matrix, counts = random_counts(30)
+    model = ef.gaussian(counts, ALONE)
+    solution = Alternating(epochs=40, step="newton").solve(model, DIMENSION, ALONE)
+    values = np.linalg.svd(matrix, compute_uv=False)
+    assert solution.objective[-1] == pytest.approx(0.5 * (values[DIMENSION:] ** 2).sum(), rel=1e-3)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_careful_steps_never_raise_the_loss_and_reach_a_stationary_point(name):
+    model, factors, _, _ = problem(name, size=15, scale=0.1)
+    rule = steps.choose("newton")
+    found = sweep(model, factors, unseen.Exact(), rule, 150, 1.0, ALONE)
+    assert (np.diff(found) <= 1e-6 * np.abs(found[0])).all()
+    for which in ("words", "contexts"):
+        side = model.side(which, factors)
+        gradient = unseen.Exact().gradient(side, ALONE, 1).vectors + 1.0 * side.left
+        assert np.linalg.norm(gradient) < 0.02 * np.linalg.norm(side.events[:, np.newaxis] * side.left)
+
+
+def test_every_solver_reaches_the_same_value_from_a_common_start():
+    values = {}
+    for way, rule, epochs in (
+        ("exact", steps.choose("newton"), 150),
+        ("exact", steps.choose("damped", 0.5), 300),
+        ("exact", steps.Descent(), 1500),
+    ):
+        model, factors, _, _ = problem("binomial", size=12, scale=0.3)
+        sweep(model, factors, unseen.choose(way), rule, epochs, 3.0, ALONE)
+        side = model.side("words", factors)
+        penalty = sum(steps.penalties(part, 3.0).sum() for part in (factors.words, factors.contexts))
+        values[type(rule).__name__, epochs] = unseen.Exact().losses(side, ALONE, 0).sum() + penalty
+    lowest = min(values.values())
+    assert all(value == pytest.approx(lowest, rel=2e-3) for value in values.values()), values
+
+
+def test_descent_below_the_lipschitz_bound_never_raises_the_loss():
+    model, factors, _, _ = problem("binomial", scale=1.0)
+    found = sweep(model, factors, unseen.Exact(), steps.Descent(), 30, 0.0, ALONE)
+    assert (np.diff(found) <= 1e-7 * found[0]).all()
+    assert found[-1] < 0.9 * found[0]
+
+
+def test_multinomial_rows_sum_to_the_counts():
+    matrix, counts = random_counts(20)
+    model = ef.poisson(counts, ALONE, bias="row")
+    factors = model.start(DIMENSION)
+    sweep(model, factors, unseen.Exact(), steps.choose("newton"), 80, 1.0, ALONE)
+    mu = np.exp(factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias)
+    assert np.allclose(mu.sum(axis=1), matrix.sum(axis=1), rtol=0.02)
+
+
+def test_a_planted_model_is_found_again():
+    rng = np.random.default_rng(0)
+    size, rank = 120, 3
+    u, c = rng.normal(0, 0.6, (2, size, rank))
+    bias = 1.0 - np.linspace(0, 2, size)
+    eta = u @ c.T + bias[:, np.newaxis] + bias
+    counts = counts_of(rng.poisson(np.exp(eta)), context="left")
+    vectors = IWLRLS(iterations=60, epochs=3).solve(ef.poisson(counts, ALONE), rank, ALONE)
+    fitted = vectors.extras["word_bias"][:, np.newaxis] + vectors.extras["context_bias"]
+    words = 2 * vectors.words - vectors.contexts  # the mean of u and c
+    fitted = fitted + words @ vectors.contexts.T
+    often = np.exp(eta) > 1
+    assert np.corrcoef(fitted[often], eta[often])[0, 1] > 0.9
+
+
+def test_more_iterations_fit_better_and_early_stop_keeps_the_best():
+    _, counts = random_counts(80)
+    full = IWLRLS(iterations=8).solve(ef.tweedie(counts, ALONE), DIMENSION, ALONE)
+    assert full.objective[-1] < full.objective[0]
+    stopped = IWLRLS(iterations=8, early_stop=True).solve(ef.tweedie(counts, ALONE), DIMENSION, ALONE)
+    judged = stopped.stats["held_out_loss"]
+    assert judged[stopped.stats["stopped_at"] - 2] == min(judged)
+    assert len(stopped.objective) == stopped.stats["stopped_at"] - 1
+
+
+def test_the_power_is_found_on_held_out_pairs():
+    rng = np.random.default_rng(0)
+    mu = np.exp(rng.normal(1, 1, 20_000))
+    held = ef.HeldOut(np.arange(20_000), np.zeros(20_000, dtype=int), mu * rng.gamma(50, 1 / 50, 20_000))
+    factors = Factors(np.log(mu)[:, np.newaxis], np.ones((1, 1)), np.zeros(20_000), np.zeros(1))
+    assert find_power(held, factors)[0] == 1.95  # gamma: the variance is a square of the mean
+    held = ef.HeldOut(held.rows, held.columns, rng.poisson(mu * 50) + 1e-9)
+    factors = Factors(np.log(mu * 50)[:, np.newaxis], np.ones((1, 1)), np.zeros(20_000), np.zeros(1))
+    assert find_power(held, factors)[0] == 1.05
+    _, counts = random_counts(60)
+    solution = IWLRLS().solve(ef.tweedie(counts, ALONE, power="auto"), DIMENSION, ALONE)
+    assert 1 < solution.stats["power"] < 2
+
+
+def test_truncated_counts_and_the_diagonal():
+    matrix, counts = random_counts(20)
+    model = ef.binomial(counts, ALONE, truncate_counts=3.0, diagonal=False)
+    wanted = np.minimum(matrix, 3) * (1 - np.eye(20))
+    assert np.allclose(model.row_sums, wanted.sum(axis=1))
+    rows = np.repeat(np.arange(20), np.diff(model.pairs.indptr))
+    assert np.allclose(model.pairs.values, wanted[rows, model.pairs.indices])
+    assert not (rows == model.pairs.indices).any()
+
+
+def test_bad_input_is_told():
+    _, counts = random_counts(20)
+    with pytest.raises(FirthianError, match="binomial family has no bias"):
+        ExponentialFamily(counts, ALONE, Binomial(), "both")
+    with pytest.raises(FirthianError, match="no pair"):
+        ef.binomial(counts_of(np.zeros((3, 3))), ALONE)
+    side = ef.binomial(counts, ALONE).side("words", ef.binomial(counts, ALONE).start(2))
+    with pytest.raises(FirthianError, match=r"exact treatment.*unseen=expanded"):
+        unseen.Exact().gradient(side, Run(budget=1000), 1)
+    for name, option in (("tweedie", {"power": 0.5}), ("sgns", {"negative": -1}), ("tweedie", {"truncate_weights": 0})):
+        with pytest.raises(FirthianError, match=next(iter(option))):
+            ft.train(counts, name, vector_size=2, **option)
+
+
+def test_a_predictor_that_overflows_is_damped_and_reported():
+    model, factors, _, _ = problem("poisson", size=20)
+    factors.words *= 1000
+    rule = steps.choose("newton")
+    with pytest.raises(FirthianError, match="not a number"):
+        sweep(model, factors, unseen.Exact(), rule, 3, 0.0, ALONE)
+    model, factors, _, _ = problem("poisson", size=20)
+    factors.words *= 20
+    found = sweep(model, factors, unseen.Exact(), rule, 20, 0.0, ALONE)
+    assert (np.diff(found) <= 0).all()
+    assert rule.halved > 0
