@@ -11,7 +11,7 @@ from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError, require
 from firthian.explore.contexts import context_words
 from firthian.explore.figures import check_picture, plain_text, renderer_of, save_figure
-from firthian.explore.labels import _Boxes
+from firthian.explore.labels import Boxes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -50,7 +50,7 @@ def plot_cloud(
     pmi = np.array([one.pmi for one in found])
     shade = 0.85 * (1 - (pmi - pmi.min()) / max(float(np.ptp(pmi)), 1e-12))
     width, height = figure.get_size_inches() * _DPI
-    boxes = _Boxes((8, 8, width - 8, height - 40), np.full((1, 2), 60.0))
+    boxes = Boxes((8, 8, width - 8, height - 40), np.full((1, 2), 60.0))
     drawn = []
     renderer = renderer_of(figure)
     for one, size, tint in zip(found, sizes, shade, strict=True):
