@@ -10,13 +10,13 @@ import numpy as np
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError, require
 from firthian.explore.contexts import context_words
-from firthian.explore.figures import check_picture, plain_text, save_figure
-from firthian.explore.labels import _Boxes
+from firthian.explore.figures import check_picture, plain_text, renderer_of, save_figure
+from firthian.explore.labels import Boxes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _DPI = 150
-_LARGEST, _SMALLEST = 54.0, 9.0
+_LARGEST, _SMALLEST = 42.0, 9.0
 
 #: A word that finds no place within so many steps of the spiral is left out.
 _STEPS = 5000
@@ -50,13 +50,14 @@ def plot_cloud(
     pmi = np.array([one.pmi for one in found])
     shade = 0.85 * (1 - (pmi - pmi.min()) / max(float(np.ptp(pmi)), 1e-12))
     width, height = figure.get_size_inches() * _DPI
-    boxes = _Boxes((8, 8, width - 8, height - 40), np.full((1, 2), 60.0))
+    boxes = Boxes((8, 8, width - 8, height - 40), np.full((1, 2), 60.0))
     drawn = []
+    renderer = renderer_of(figure)
     for one, size, tint in zip(found, sizes, shade, strict=True):
         text = figure.text(
             0, 0, plain_text(one.word), fontsize=size, color=colours(tint), va="bottom", ha="left", parse_math=False
         )
-        extent = text.get_window_extent()
+        extent = text.get_window_extent(renderer)
         place = _spiral(boxes, extent.width + 6, extent.height + 2, (width / 2, (height - 32) / 2), width / height)
         if place is None:
             text.remove()
@@ -74,7 +75,7 @@ def font_sizes(strength: Array) -> Array:
     """Give sizes between the smallest and the largest, by the square root: area, not height, is what the eye compares.
 
     >>> font_sizes(np.array([9.0, 4.0, 0.0])).round(1).tolist()
-    [54.0, 39.0, 9.0]
+    [42.0, 31.0, 9.0]
     """
     shifted = strength - strength.min()
     share = np.sqrt(shifted / shifted.max()) if shifted.max() > 0 else np.ones_like(shifted)

@@ -38,6 +38,11 @@ def plain_text(word: str) -> str:
     return "".join(character if character.isprintable() else "·" for character in word)
 
 
+def renderer_of(figure: Any) -> Any:
+    """Give what measures text on a figure; asked for once, because making one costs more than a thousand words."""
+    return require("matplotlib.backends.backend_agg", "viz").FigureCanvasAgg(figure).get_renderer()
+
+
 def save_figure(figure: Any, target: Path, force: bool) -> None:
     """Write a figure that appears whole or not at all, without dates or random names in it."""
     staging = target.absolute().with_name(f".{target.name}.new-{os.getpid()}{target.suffix}")

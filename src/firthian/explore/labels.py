@@ -26,7 +26,7 @@ def place_labels(
     >>> [label for label, _, _ in place_labels(points, np.full((3, 2), 4.0), (-5, 0, 60, 10))]
     [0, 1, 2]
     """
-    taken = _Boxes(bounds, sizes)
+    taken = Boxes(bounds, sizes)
     placed: list[tuple[int, float, float]] = []
     for number, ((x, y), (width, height)) in enumerate(zip(points.tolist(), sizes.tolist(), strict=True)):
         if most is not None and len(placed) >= most:
@@ -40,7 +40,7 @@ def place_labels(
     return placed
 
 
-class _Boxes:
+class Boxes:
     """Boxes on a plane, sorted into cells so that only near ones are compared."""
 
     def __init__(self, bounds: tuple[float, float, float, float], sizes: Array) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import require
-from firthian.explore.figures import COLOURS, check_picture, plain_text, save_figure
+from firthian.explore.figures import COLOURS, check_picture, plain_text, renderer_of, save_figure
 from firthian.explore.labels import place_labels
 from firthian.explore.word_map import WordMap
 from firthian.storage import replace, write_file
@@ -61,7 +61,9 @@ def _draw(made: WordMap, target: Any, title: str, labels: int | None, size: floa
     shown = min(len(made), labels if labels is not None else 3000)
     style = {"fontsize": 7, "transform": axes.transAxes, "va": "bottom", "ha": "left", "parse_math": False}
     texts = [axes.text(0, 0, plain_text(made.words[i]), color=shades[i], **style) for i in range(shown)]
-    sizes = np.array([[extent.width, extent.height] for extent in (text.get_window_extent() for text in texts)])
+    renderer = renderer_of(figure)
+    extents = [text.get_window_extent(renderer) for text in texts]
+    sizes = np.array([[extent.width, extent.height] for extent in extents])
     placed = place_labels(places[:shown], sizes.reshape(-1, 2), tuple(box.extents))
     kept = {number: (left, bottom) for number, left, bottom in placed}
     for number, text in enumerate(texts):

@@ -137,12 +137,6 @@ def project(
     return Projection(points)
 
 
-def is_kept(vectors: Vectors, numbers: Array, options: Options, folder: str | os.PathLike[str] | None) -> bool:
-    """Tell whether this projection is there already."""
-    rows = unit_rows(vectors, np.asarray(numbers, dtype=np.int64))
-    return _find(f"{options.method}-{_fingerprint(rows, options)}.npy", len(rows), folder) is not None
-
-
 def _pca(rows: Array) -> Projection:
     """Project onto the two directions of largest variance; signs are fixed by the largest entry of each axis."""
     if min(rows.shape) < 2:

@@ -133,12 +133,9 @@ async function drawMap(state) {
       signal: drawing.signal,
       onProgress: (job) => { said.textContent = `${job.stage}${job.share === null ? "" : ` ${Math.round(100 * job.share)} %`} …`; },
     });
-    const marked = map.marked.map((i) => map.data.words[i]);
     map.setData(data);
-    map.mark(marked);
     said.textContent = `${data.words.length.toLocaleString("en")} of ${data.total.toLocaleString("en")} words`;
     byId("map").dataset.ready = key;
-    if (asking && read().word) answer(read());
   } catch (error) {
     if (error.name === "AbortError") return;
     drawn = "";

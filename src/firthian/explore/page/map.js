@@ -14,6 +14,7 @@ export class WordMap {
     this.onPick = onPick ?? (() => {});
     this.onLasso = onLasso ?? (() => {});
     this.data = null;
+    this.wanted = [];
     this.marked = [];
     this.circled = null;
     this.view = { x: 0, y: 0, scale: 1 };
@@ -33,6 +34,7 @@ export class WordMap {
     this.lassoButton.setAttribute("aria-pressed", "false");
     this.addTool("+", "Zoom in", () => this.zoom(1.5));
     this.addTool("−", "Zoom out", () => this.zoom(1 / 1.5));
+    this.addTool("near", "Zoom near the marked words", () => this.showMarked());
     this.addTool("all", "Show all of the map", () => this.showAll());
     this.points = new Points(this.low);
     this.points.onRestored = () => this.redraw();
@@ -61,10 +63,12 @@ export class WordMap {
     this.widths = new Map();
     this.points.set(this.data.x, this.data.y, data.groups);
     this.showAll();
+    this.mark(this.wanted);
   }
 
   /** Marks some words with rings and bold labels; the first one is the word in question. */
   mark(words, centre = false) {
+    this.wanted = words;
     this.marked = words.map((word) => this.places?.get(word)).filter((i) => i !== undefined);
     if (centre && this.marked.length) this.goTo(this.marked[0]);
     this.redraw();
@@ -95,15 +99,26 @@ export class WordMap {
   }
 
   showAll() {
-    const { width, height } = this.size();
-    if (!this.data || !width) return;
-    const [left, right] = ends(this.data.x);
-    const [low, high] = ends(this.data.y);
-    const scale = 0.92 * Math.min(width / (right - left || 1), height / (high - low || 1));
-    this.view = { x: (left + right) / 2, y: (low + high) / 2, scale };
-    this.whole = scale;
+    if (!this.data || !this.size().width) return;
+    this.fit(ends(this.data.x), ends(this.data.y), 0.92);
+    this.whole = this.view.scale;
     this.fitted = true;
     this.redraw();
+  }
+
+  /** Zooms so that the marked words fill the picture. */
+  showMarked() {
+    if (!this.marked.length) return;
+    this.fit(ends(this.marked.map((i) => this.data.x[i])), ends(this.marked.map((i) => this.data.y[i])), 0.75);
+    this.view.scale = Math.min(this.view.scale, this.whole * 400);
+    this.redraw();
+  }
+
+  fit([left, right], [low, high], share) {
+    const { width, height } = this.size();
+    const least = 1e-9 + Math.abs(left) * 1e-6;
+    const scale = share * Math.min(width / Math.max(right - left, least), height / Math.max(high - low, least));
+    this.view = { x: (left + right) / 2, y: (low + high) / 2, scale };
   }
 
   zoom(factor, px, py) {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -187,18 +188,17 @@ def word_map(state: State, method: str, limit: int, clusters: int, model: str) -
 def evaluation(state: State, model: str) -> Any:
     """Score a model on the test sets that are on this machine; nothing is fetched."""
     from firthian.evaluate import evaluate
-    from firthian.evaluate.sets import SETS, is_here
 
     chosen = state.model(model)
     vectors = chosen.vectors()
-    here = [name for names in SETS.values() for name in names if is_here(name)]
+    here = _sets_here()
     if not here:
         raise FirthianError(
             "none of the common test sets is here", hint="run firth datasets fetch, or set FIRTHIAN_DATA"
         )
 
     def work(progress: Progress) -> dict[str, Any]:
-        found = evaluate({chosen.name: vectors}, sets=",".join(here), resamples=200, progress=progress)
+        found = evaluate({chosen.name: vectors}, sets=here, resamples=200, progress=progress)
         rows = found.rows(sections=False)
         return {
             "rows": [
@@ -213,6 +213,23 @@ def evaluation(state: State, model: str) -> Any:
     key = ("evaluation", chosen.name, chosen.generation)
     answer = _finished(state.jobs.ask(key, work, patience=0.5))
     return answer if isinstance(answer, Pending) else {**answer, "model": chosen.name}
+
+
+def _sets_here() -> list[str | Path]:
+    """Give the common test sets that lie on this machine; looking for them must not fetch them."""
+    from firthian.datasets.registry import find_dataset
+    from firthian.datasets.store import find_here
+    from firthian.evaluate.sets import SETS
+
+    places = {name: find_here(find_dataset(name)) for names in SETS.values() for name in names}
+    found: list[str | Path] = []
+    for name, place in places.items():
+        if name == "google" and find_here(find_dataset("google-sections")) is None and place is not None:
+            # By name, its sections would be fetched; the file itself does without them.
+            found.append(place)
+        elif place is not None:
+            found.append(name)
+    return found
 
 
 def uncertain(state: State, topn: int, min_count: int, model: str) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class Jobs:
         with self._lock:
             job = self._jobs.get(key)
             if job is None or (job.finished.is_set() and job.error is not None):
-                for old in [k for k, one in self._jobs.items() if one.finished.is_set()][: -_REMEMBERED or None]:
+                for old in [k for k, one in self._jobs.items() if one.finished.is_set()][:-_REMEMBERED]:
                     del self._jobs[old]
                 job = self._jobs[key] = Job()
                 # A daemon: Ctrl-C must not wait for a projection.
