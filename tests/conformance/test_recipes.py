@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 
 import numpy as np
 import pytest
@@ -101,6 +102,21 @@ def test_words_of_a_topic_are_alike(name):
     off = ~np.eye(len(topic), dtype=bool)
     cosines = matrix @ matrix.T
     assert cosines[same & off].mean() > cosines[~same].mean() + 0.05
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_comes_back_from_disk_with_its_neighbours(name, tmp_path):
+    vectors = fitted(name)
+    vectors.save(tmp_path / "v")
+    loaded = ft.load(tmp_path / "v")
+    assert fingerprint(loaded) == fingerprint(vectors)
+    assert loaded.vocabulary == vectors.vocabulary
+    assert loaded.record == json.loads(json.dumps(vectors.record))
+    for word in vectors.vocabulary.words[:3]:
+        near = loaded.most_similar(word, topn=3)
+        assert len(near) == 3
+        assert word not in dict(near)
+        assert near == vectors.most_similar(word, topn=3)
 
 
 @pytest.mark.parametrize("name", NAMES)
