@@ -22,27 +22,41 @@ SHORT = ("WS sim", "WS rel", "MEN", "MTurk", "SimLex", "Google", "MSR")
 
 
 class Study:
-    """Rows of a study, each computed once and kept in ``build/studies/NAME.json``."""
+    """Rows of a study, each computed once and kept in ``studies/results/NAME.json``.
 
-    def __init__(self, name: str) -> None:
+    A ``quick`` one, of small data, keeps its rows, its page and its pictures in ``build/studies/quick``.
+    """
+
+    def __init__(self, name: str, quick: bool = False) -> None:
         self.name = name
-        self.path = ROOT / "build" / "studies" / f"{name}.json"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.rows: dict[str, Any] = json.loads(self.path.read_text()) if self.path.exists() else {}
+        folder = ROOT / "build" / "studies" / "quick" if quick else ROOT / "studies" / "results"
+        self.pages = folder if quick else PAGES
+        self.path = folder / f"{name}.json"
+        for place in (folder, self.pages):
+            place.mkdir(parents=True, exist_ok=True)
+        self.rows = self._kept()
+
+    def _kept(self) -> dict[str, Any]:
+        return dict(json.loads(self.path.read_text())) if self.path.exists() else {}
 
     def row(self, key: str, compute: Callable[[], Any]) -> Any:
         """Give a row, computed now if it was not before."""
         if key not in self.rows:
             begin = time.perf_counter()
-            self.rows[key] = compute()
+            found = compute()
+            # Other parts of the study may have been computed in the meantime, by other processes.
+            self.rows |= {**self._kept(), key: found}
             print(f"{self.name}: {key} ({time.perf_counter() - begin:.0f} s)", flush=True)
             write_file(self.path, json.dumps(self.rows, indent=1).encode())
         return self.rows[key]
 
+    def picture(self, name: str) -> Path:
+        """Say where a picture of the page belongs."""
+        return self.pages / f"{self.name}_{name}.png"
+
     def write(self, text: str) -> Path:
         """Write the page of the study, with where it was made."""
-        PAGES.mkdir(parents=True, exist_ok=True)
-        page = PAGES / f"{self.name}.md"
+        page = self.pages / f"{self.name}.md"
         machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
         note = f"\n\nMade by `studies/{self.name}.py` with Firthian {firthian.__version__} on {machine}.\n"
         write_file(page, (text.rstrip() + note).encode())

@@ -20,7 +20,7 @@ from firthian.memory import PeakMemory
 from firthian.progress import Progress
 from firthian.recipes import Recipe, find_recipe
 from firthian.run import Run
-from firthian.solvers.base import Solution, check_fit
+from firthian.solvers.base import AUTO, Solution, check_fit
 from firthian.vectors.vectors import Vectors
 
 #: The recipe of ``firth train`` without ``-m``.
@@ -31,7 +31,7 @@ def train(
     source: Any,
     recipe: str = DEFAULT_RECIPE,
     *,
-    vector_size: int | None = None,
+    vector_size: int | str | None = None,
     seed: int = 1,
     workers: int | None = None,
     memory: str | int | None = None,
@@ -42,7 +42,7 @@ def train(
     """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
 
     A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
-    Further arguments are options of the recipe; ``firth models NAME`` lists them.
+    ``vector_size="auto"`` lets the recipe choose, where it can. Further arguments are options of the recipe; ``firth models NAME`` lists them.
 
     >>> import firthian as ft
     >>> vectors = ft.train(["a b c a b", "c a b"], "ppmi", counting={"min_count": 1})
@@ -51,6 +51,7 @@ def train(
     """
     chosen = find_recipe(recipe)
     settings = chosen.settings(options)
+    check_auto(chosen, vector_size)
     run = Run.create(seed, workers, memory, progress)
     begin = time.perf_counter()
     with PeakMemory() as peak, ExitStack() as stack:
@@ -115,8 +116,11 @@ def is_counts(source: Any) -> bool:
     )
 
 
-def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
-    """Say whether the vocabulary is large enough for the dimension."""
+def check_dimension(recipe: Recipe, wanted: int | str | None, words: int) -> int:
+    """Say whether the vocabulary is large enough for the dimension; ``AUTO`` where the solver is to choose it."""
+    if isinstance(wanted, str):
+        check_auto(recipe, wanted)
+        return AUTO
     if recipe.dimension == 0:
         if wanted is not None:
             raise FirthianError(
@@ -132,6 +136,22 @@ def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
             hint=f"give --dim {words} or less, or lower --min-count",
         )
     return dimension
+
+
+def check_auto(recipe: Recipe, wanted: int | str | None) -> None:
+    """Say whether a vector size that is a word can be had: it is ``auto``, and the recipe can choose."""
+    from firthian.recipes import RECIPES
+
+    if not isinstance(wanted, str):
+        return
+    if wanted != "auto":
+        raise FirthianError(f"the vector size must be a number or auto, got {wanted!r}", hint="100 is usual")
+    if not recipe.chooses_dimension:
+        able = " or ".join(one.name for one in RECIPES if one.chooses_dimension)
+        raise FirthianError(
+            f"the recipe {recipe.name} cannot choose the vector size itself",
+            hint=f"give --dim a number, or train {able}",
+        )
 
 
 def finish(

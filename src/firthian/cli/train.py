@@ -33,10 +33,11 @@ def train(
     model: Annotated[str | None, typer.Option("-m", "--model", help="The recipe; see firth models.")] = None,
     output: Output = None,
     vector_size: Annotated[
-        int | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors.")
+        str | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors; auto for bayes.")
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Sweeps or passes, where the recipe has them.")] = None,
     negative: Annotated[float | None, typer.Option(help="Negative samples k, where the recipe has them.")] = None,
+    covariance: Annotated[str | None, typer.Option(help="full or diagonal, for bayes.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="An option of the recipe: name=value.")] = None,
     seed: Seed = 1,
     memory: Memory = None,
@@ -56,12 +57,13 @@ def train(
         raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
     check_target(output, force)
     options = read_settings(settings or [])
-    options |= {name: value for name, value in (("epochs", epochs), ("negative", negative)) if value is not None}
+    flags = {"epochs": epochs, "negative": negative, "covariance": covariance}
+    options |= {name: value for name, value in flags.items() if value is not None}
     counting_settings, recipe = counting.settings(), model or DEFAULT_RECIPE
     data: Any = source[0] if find_recipe(recipe).source == "vectors" else find_source(source, counting_settings)
     with on_terminal() as progress:
         vectors = train_vectors(
-            data, recipe, vector_size=vector_size, seed=seed, workers=workers,
+            data, recipe, vector_size=_dimension(vector_size), seed=seed, workers=workers,
             memory=memory, counting=counting_settings, progress=progress, **options,
         )  # fmt: skip
         vectors.save(output, force=force)
@@ -70,3 +72,11 @@ def train(
         return
     took = vectors.measured
     say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({took['seconds']:.1f} s)")
+
+
+def _dimension(given: str | None) -> int | str | None:
+    """Read a number where it is one; what else is allowed depends on the recipe."""
+    try:
+        return None if given is None else int(given)
+    except ValueError:
+        return given

@@ -38,9 +38,11 @@ BAYES = (
             Option("centre", False, "subtract the mean vector", "solver"),
             Option("calibrate", True, "covariances by the logistic function's own curvature, in one more sweep", "solver"),
             Option("dtype", "float32", "precision of the work", "solver", choices=("float32", "float64")),
+            Option("largest", 128, "the largest dimension that --dim auto tries", "solver", low=1),
         ),
         counting=DYNAMIC,
         dimension=50,
+        chooses_dimension=True,
     ),
     Recipe(
         "bayes-svi",

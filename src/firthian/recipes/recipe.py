@@ -105,6 +105,8 @@ class Recipe:
     source: str = "counts"
     #: The number of dimensions without ``--dim``; 0 where the recipe has none.
     dimension: int = 100
+    #: Whether its solver can choose the number of dimensions (``--dim auto``).
+    chooses_dimension: bool = False
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check the options a user gave and fill in the others."""

@@ -187,7 +187,7 @@ def least_certain(
     )
     counts = np.maximum(vectors.vocabulary.counts, 1)
     lengths = np.maximum(np.linalg.norm(vectors.matrix, axis=1), 1e-30)
-    excess = _residual(np.log(counts), np.log(np.maximum(traces, 1e-300)))
+    excess = residual(np.log(counts), np.log(np.maximum(traces, 1e-300)))
     chosen = np.flatnonzero(vectors.vocabulary.counts >= min_count)
     if chosen.size == 0:
         raise FirthianError(
@@ -258,7 +258,7 @@ def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tu
     return np.tanh(middle - reach), np.tanh(middle + reach)
 
 
-def _residual(x: Array, y: Array) -> Array:
+def residual(x: Array, y: Array) -> Array:
     """What is left of y when a cubic in x is taken away, fitted by least squares."""
     spread = x.std()
     if spread == 0:
