@@ -1,4 +1,4 @@
-"""What the parts of the Bayesian study share: the corpus and its settings, counts and vectors that are kept, figures of vectors."""
+"""What the parts of the Bayesian study share: the corpus, counts and vectors that are kept, figures of vectors."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def train(
     """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
 
     A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
-    ``vector_size="auto"`` lets the recipe choose, where it can. Further arguments are options of the recipe; ``firth models NAME`` lists them.
+    ``vector_size="auto"`` lets the recipe choose, where it can. Further arguments are options of the recipe; ``firth
+    models NAME`` lists them.
 
     >>> import firthian as ft
     >>> vectors = ft.train(["a b c a b", "c a b"], "ppmi", counting={"min_count": 1})
