@@ -114,14 +114,107 @@ NEGATIVES: dict[str, dict[str, Any]] = {
     "uniform, k = 2 (the thesis's)": {"ns_exponent": 0.0, "negative": 2.0},
 }
 
+#: Table 2 (Spearman on WordSim-353), Tables 4 and 5 (share of solved analogies, word2vec's first) of the thesis.
+THESIS_WORDSIM = {
+    "Algorithm 3": 0.1947, "Turian (CW)": 0.2808, "PCA": 0.3025, "Turian (HLBL)": 0.3524, "Eigenwords (LR-MVL II)": 0.379,
+    "word2vec (SK)": 0.4273, "word2vec (CB)": 0.4297, "Eigenwords (OSCCA)": 0.43, "Eigenwords (LR-MVL I)": 0.4383,
+    "SENNA": 0.4432, "Eigenwords (TSCCA)": 0.4485, "Algorithm 4": 0.4686,
+}  # fmt: skip
+THESIS_ANALOGY = {
+    "capital-common-countries": (0.6324, 0.5375), "capital-world": (0.4441, 0.4120), "currency": (0.3965, 0.3688),
+    "city-in-state": (0.3158, 0.2792), "family": (0.3086, 0.2696), "gram1-adjective-to-adverb": (0.1129, 0.0454),
+    "gram2-opposite": (0.0772, 0.0343), "gram3-comparative": (0.1461, 0.0649), "gram4-superlative": (0.1368, 0.0518),
+    "gram5-present-participle": (0.1440, 0.0646), "gram6-nationality-adjective": (0.2548, 0.1936),
+    "gram7-past-tense": (0.2358, 0.1779), "gram8-plural": (0.2365, 0.1722), "gram9-plural-verbs": (0.2266, 0.1629),
+}  # fmt: skip
+#: Table 7: F1 of chunking on the development and the test part.
+THESIS_CHUNKING = {"baseline": (94.16, 93.79), "Algorithm 4": (94.26, 93.90), "Brown clusters": (94.67, 94.11)}
+
+#: Our recipes that stand for a row of Table 2.
+STANDING_FOR = {"hpca": "PCA", "oscca": "Eigenwords (OSCCA)", "tscca": "Eigenwords (TSCCA)"}
+
+
+def chunking(data: Data, kind: str) -> dict[str, Any]:
+    """Give F1 of chunking, of the words alone or with the vectors as coordinates, as in the thesis."""
+    from firthian.evaluate.chunking import run
+
+    vectors = default_vectors(data) if kind != "baseline" else None
+    small = {"train_sentences": 600, "test_sentences": 200, "l2": "0.5"} if data.quick else {"l2": "0.05,0.5,2"}
+    found = run(vectors, style="dense", baseline=vectors is None, **small)
+    return dict(next(iter(found.values())))
+
 
 def compute(study: Study, data: Data) -> None:
     """Compute all rows of this part that are not there."""
-    for kind in KINDS:
-        study.row(f"sweeps/{kind}", lambda kind=kind: sweep_by_sweep(data, kind))
+    study.row("sweeps/rotated", lambda: sweep_by_sweep(data, "rotated"))
+    study.row("tables/bayes", lambda: sections(default_vectors(data)))
     for name, options in NEGATIVES.items():
         study.row(f"negatives/{name}", lambda options=options: trained(data, **options))
-    study.row("tables/bayes", lambda: sections(default_vectors(data)))
-    study.row("tables/word2vec", lambda: sections(data.vectors("word2vec", lambda: word2vec(data))))
-    for recipe in ("hpca", "oscca", "tscca"):
+    study.row("sweeps/plain", lambda: sweep_by_sweep(data, "plain"))
+    for recipe in STANDING_FOR:
         study.row(f"tables/{recipe}", lambda recipe=recipe: trained(data, recipe))
+    study.row("tables/word2vec", lambda: sections(data.vectors("word2vec", lambda: word2vec(data))))
+    for kind in ("baseline", "bayes"):
+        study.row(f"chunking/{kind}", lambda kind=kind: chunking(data, kind))
+
+
+def sweep_table(study: Study) -> str:
+    """Write how figures change over the sweeps."""
+    lines = []
+    for kind in KINDS:
+        for row in study.rows.get(f"sweeps/{kind}", ()):
+            stand, balanced = row["stand"], row["balanced"]
+            lines.append([kind, str(row["sweep"]), f"{row['bound']:.5g}", f"{row['seen']:.4f}", f"{stand['men']:.3f}",
+                          f"{stand['google']:.3f}", f"{balanced['ws353']:.3f}", f"{balanced['men']:.3f}",
+                          f"{balanced['google']:.3f}", f"{balanced['msr']:.3f}"])  # fmt: skip
+    head = ["sweeps", "number", "bound", "seen pairs", "MEN, as they stand", "Google, as they stand",
+            "WordSim-353", "MEN", "Google", "MSR"]  # fmt: skip
+    return table(head, lines)
+
+
+def negatives_table(study: Study) -> str:
+    """Write what the choice of negative events does, after as many sweeps as the recipe's."""
+    lines = [
+        ["unigram^0.75, k = 5 (the recipe's)", *cells(row["balanced"])]
+        for row in study.rows.get("sweeps/rotated", ())
+        if row["sweep"] == DEFAULT_SWEEPS
+    ]
+    lines += [
+        [key.removeprefix("negatives/"), *cells(row)] for key, row in study.rows.items() if key.startswith("negatives/")
+    ]
+    return table(["negative events", "WordSim-353", "MEN", "Google", "MSR"], lines)
+
+
+def wordsim_table(study: Study) -> str:
+    """Write Table 2: the thesis's figures, and ours for the rows that we have."""
+    ours = {"Algorithm 4": study.rows.get("tables/bayes"), "word2vec (SK)": study.rows.get("tables/word2vec")}
+    ours |= {name: study.rows.get(f"tables/{recipe}") for recipe, name in STANDING_FOR.items()}
+    ours["Algorithm 3"] = study.rows.get("batches/whole text")
+    lines = []
+    for name, figure in THESIS_WORDSIM.items():
+        row = ours.get(name)
+        lines.append([name, f"{figure:.3f}", "–" if row is None else f"{row['ws353']:.3f}"])
+    return table(["Table 2", "thesis (RCV1)", "ours"], lines)
+
+
+def analogy_table(study: Study) -> str:
+    """Write Tables 4 and 5."""
+    bayes, skip = (study.rows.get(f"tables/{name}", {}).get("sections", {}) for name in ("bayes", "word2vec"))
+
+    def cell(found: dict[str, Any], name: str) -> str:
+        return "–" if found.get(name) is None else f"{found[name]:.3f}"
+
+    lines = [
+        [name, *(f"{figure:.3f}" for figure in figures_), cell(skip, name), cell(bayes, name)]
+        for name, figures_ in THESIS_ANALOGY.items()
+    ]
+    return table(["Tables 4 and 5", "thesis: word2vec", "thesis: Algorithm 4", "word2vec (gensim)", "bayes"], lines)
+
+
+def chunking_table(study: Study) -> str:
+    """Write Table 7."""
+    lines = [["thesis", name, *(f"{figure:.2f}" for figure in pair)] for name, pair in THESIS_CHUNKING.items()]
+    for key, row in study.rows.items():
+        if key.startswith("chunking/"):
+            lines.append(["ours", key.split("/")[1], f"{100 * row['development_f1']:.2f}", f"{100 * row['f1']:.2f}"])
+    return table(["Table 7", "features", "development", "test"], lines)

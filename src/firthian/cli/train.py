@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,10 @@ from firthian.cli.options import (
 )
 from firthian.progress import on_terminal
 
+if TYPE_CHECKING:
+    from firthian.corpus.readers import Corpus
+    from firthian.recipes import Recipe
+
 
 @app.command()
 @counting_flags
@@ -39,6 +43,12 @@ def train(
     negative: Annotated[float | None, typer.Option(help="Negative samples k, where the recipe has them.")] = None,
     covariance: Annotated[str | None, typer.Option(help="full or diagonal, for bayes.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="An option of the recipe: name=value.")] = None,
+    stream: Annotated[
+        str | None,
+        typer.Option(
+            help="Of bayes-svi: learn as documents come, keep the state in this folder, go on if it is there."
+        ),
+    ] = None,
     seed: Seed = 1,
     memory: Memory = None,
     workers: Workers = None,
@@ -60,6 +70,12 @@ def train(
     flags = {"epochs": epochs, "negative": negative, "covariance": covariance}
     options |= {name: value for name, value in flags.items() if value is not None}
     counting_settings, recipe = counting.settings(), model or DEFAULT_RECIPE
+    if stream is not None:
+        _follow(
+            find_source(source, counting_settings), stream, find_recipe(recipe), options, counting_settings,
+            {"size": _dimension(vector_size), "seed": seed}, workers, Path(output), force, json,
+        )  # fmt: skip
+        return
     data: Any = source[0] if find_recipe(recipe).source == "vectors" else find_source(source, counting_settings)
     with on_terminal() as progress:
         vectors = train_vectors(
@@ -72,6 +88,37 @@ def train(
         return
     took = vectors.measured
     say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({took['seconds']:.1f} s)")
+
+
+def _follow(
+    corpus: Corpus,
+    folder: str,
+    recipe: Recipe,
+    options: dict[str, Any],
+    counting: dict[str, Any],
+    chosen: dict[str, Any],
+    workers: int | None,
+    output: Path,
+    force: bool,
+    json: bool,
+) -> None:
+    """Learn from documents as they come, by ``bayes-svi`` alone."""
+    from firthian.stream_training import follow, stream_settings
+
+    settings = stream_settings(recipe, options, counting, **chosen)
+    with on_terminal() as progress:
+        learnt = follow(corpus, folder, settings, workers=workers, progress=progress)
+    vectors = learnt.vectors(**settings.result)
+    vectors.save(output, force=force)
+    if json:
+        show_json({**vectors.record, "path": str(output)})
+        return
+    say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learnt.tokens:,} tokens so far")
+    if learnt.tokens < learnt.options["population"]:
+        say(
+            f"the stream ended after {learnt.tokens:,} of {learnt.options['population']:,} tokens: intervals are as "
+            "narrow as if all had come"
+        )
 
 
 def _dimension(given: str | None) -> int | str | None:

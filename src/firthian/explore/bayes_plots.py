@@ -18,12 +18,31 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _LIVE, _OFF = "#b2182b", "#4d9221"
 
 
-def plot_bounds(curves: Mapping[str, Sequence[float]], path: str | os.PathLike[str]) -> Path:
-    """Draw the lower bound of several runs over their sweeps."""
+def plot_bounds(
+    curves: Mapping[str, Sequence[float]], path: str | os.PathLike[str], worst: float | None = None
+) -> Path:
+    """Draw the lower bound of several runs over their sweeps; what is below ``worst`` is cut off."""
     figure, axes = _figure(6.4, 4.0)
-    for name, values in curves.items():
-        axes.plot(np.arange(1, len(values) + 1), values, label=name)
+    colours = require("matplotlib", "viz").colormaps["viridis"](np.linspace(0, 0.9, max(1, len(curves))))
+    for (name, values), colour in zip(curves.items(), colours, strict=True):
+        axes.plot(np.arange(1, len(values) + 1), values, label=name, color=colour)
     axes.set_xlabel("sweep")
+    axes.set_ylabel("evidence lower bound")
+    axes.set_ylim(bottom=worst)
+    axes.legend(frameon=False, ncols=1 + len(curves) // 7)
+    return _save(figure, path)
+
+
+def plot_bound_by_dimension(
+    series: Mapping[str, Mapping[int, float]], path: str | os.PathLike[str], marked: int | None = None
+) -> Path:
+    """Draw the bound against the number of dimensions, a line for each series; ``marked`` is the true number, if known."""
+    figure, axes = _figure(6.4, 4.0)
+    for name, values in series.items():
+        axes.plot(list(values), list(values.values()), marker="o", markersize=4, label=name)
+    if marked is not None:
+        axes.axvline(marked, color="0.6", linestyle="--", linewidth=1)
+    axes.set_xlabel("dimensions")
     axes.set_ylabel("evidence lower bound")
     axes.legend(frameon=False)
     return _save(figure, path)

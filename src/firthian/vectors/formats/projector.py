@@ -35,7 +35,9 @@ def write(vectors: Vectors, path: Path, force: bool) -> None:
                 file.write("".join([line % tuple(row) for row in vectors.matrix[first : first + _ROWS].tolist()]))
         with (folder / "metadata.tsv").open("w", encoding="utf-8", newline="\n") as file:
             columns = {"count": counts.tolist()} if np.any(counts) else {}
-            columns |= {name: [f"{value:.4g}" for value in values] for name, values in uncertainty_column(vectors).items()}
+            columns |= {
+                name: [f"{value:.4g}" for value in values] for name, values in uncertainty_column(vectors).items()
+            }
             if columns:
                 file.write("\t".join(["word", *columns]) + "\n")
             file.writelines(
