@@ -23,16 +23,21 @@ LEVEL = 0.9
 ASKED, OTHERS = 300, 40
 
 
-def train_halves(corpus: Any, counting: dict[str, Any], dimension: int, **options: Any) -> tuple[Vectors, Vectors]:
-    """Split the documents in two, every other one; count both with the words of the whole; train each."""
-    lines = corpus.read_text(encoding="utf-8").splitlines()
-    words = ft.count(lines, **counting).vocabulary.words
-    settings = {name: value for name, value in counting.items() if name != "min_count"} | {"vocabulary": words}
-    first, second = (
-        ft.train(part, "bayes", vector_size=dimension, counting=settings, epochs=SWEEPS, **options)
-        for part in (lines[::2], lines[1::2])
-    )
-    return first, second
+def train_halves(data: Data, small: bool, temper: float) -> list[Vectors]:
+    """Split the documents in two, every other one; count both with the words of the whole; train each, and keep it."""
+    name = f"half{'-small' if small else ''}-{temper:g}"
+    paths = [data.folder / f"{name}-{number}" for number in (0, 1)]
+    if not all(path.exists() for path in paths):
+        lines = (data.small if small else data.corpus).read_text(encoding="utf-8").splitlines()
+        counting = {**data.counting, **({"min_count": 20} if small else {})}
+        words = ft.count(lines, **counting).vocabulary.words
+        settings = {key: value for key, value in counting.items() if key != "min_count"} | {"vocabulary": words}
+        size = 20 if small else data.dimension
+        for number, path in enumerate(paths):
+            ft.train(lines[number::2], "bayes", vector_size=size, counting=settings, epochs=SWEEPS, temper=temper).save(
+                path, force=True
+            )
+    return [Vectors.load(path) for path in paths]
 
 
 def compare(first: Vectors, second: Vectors) -> dict[str, Any]:
@@ -115,21 +120,19 @@ def _spearman(x: Array, y: Array) -> float:
     return float(spearmanr(x, y)[0])
 
 
-def one_row(corpus: Any, counting: dict[str, Any], dimension: int, **options: Any) -> dict[str, Any]:
+def one_row(data: Data, small: bool = False, temper: float = 1.0) -> dict[str, Any]:
     """Train two halves and compare them."""
-    first, second = train_halves(corpus, counting, dimension, **options)
+    first, second = train_halves(data, small, temper)
     live = [v.record["stats"]["live_dimensions"] for v in (first, second)]
     return {**compare(first, second), "live": live, **figures(first)}
 
 
 def compute(study: Study, data: Data) -> None:
     """Compute all rows of this part that are not there."""
-    study.row("halves/temper 1", lambda: one_row(data.corpus, data.counting, data.dimension))
-    small = {**data.counting, "min_count": 20}
     for temper in TEMPERS:
-        study.row(
-            f"halves, small/temper {temper:g}", lambda temper=temper: one_row(data.small, small, 20, temper=temper)
-        )
+        study.row(f"halves, 2 M tokens/temper {temper:g}", lambda temper=temper: one_row(data, True, temper))
+    if not data.quick:
+        study.row("halves, 17 M tokens/temper 1", lambda: one_row(data))
 
 
 def page(study: Study) -> str:
@@ -146,7 +149,14 @@ def page(study: Study) -> str:
             for kind in ("near", "any")
         ]
         rows.append(
-            [key.split("/")[0], key.split(" ")[-1], f"{row['words']:,}", *found, *covered, f"{min(row['live'])}"]
+            [
+                key.split("/")[0].removeprefix("halves, "),
+                key.split(" ")[-1],
+                f"{row['words']:,}",
+                *found,
+                *covered,
+                f"{min(row['live'])}",
+            ]
         )
     head = [
         "text",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def write(vectors: Vectors, path: Path, force: bool) -> None:
             for first in range(0, len(vectors), _ROWS):
                 file.write("".join([line % tuple(row) for row in vectors.matrix[first : first + _ROWS].tolist()]))
         with (folder / "metadata.tsv").open("w", encoding="utf-8", newline="\n") as file:
-            columns = {"count": counts.tolist()} if np.any(counts) else {}
+            columns: dict[str, list[Any]] = {"count": counts.tolist()} if np.any(counts) else {}
             columns |= {
                 name: [f"{value:.4g}" for value in values] for name, values in uncertainty_column(vectors).items()
             }
