@@ -2,7 +2,7 @@
 
 python -m studies.bayes              everything; rows that are in studies/results/bayes.json are not computed again
 python -m studies.bayes --quick      the same on 2 M tokens, in build/studies/quick
-python -m studies.bayes --part X     one part: synthetic, text, batches, halves, pictures
+python -m studies.bayes --part X     one part: synthetic, text, batches, halves, diagonal, pictures
 python -m studies.bayes --page       only write the page from the rows that are there
 """
 
@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from studies import bayes_halves, bayes_pictures, bayes_stochastic, bayes_synthetic, bayes_text
+from studies import bayes_diagonal, bayes_halves, bayes_pictures, bayes_stochastic, bayes_synthetic, bayes_text
 from studies.bayes_data import Data
 from studies.common import Study
 
@@ -21,6 +21,7 @@ PARTS: dict[str, Callable[[Study, Data], None]] = {
     "text": bayes_text.compute,
     "batches": bayes_stochastic.compute,
     "halves": bayes_halves.compute,
+    "diagonal": bayes_diagonal.compute,
     "pictures": bayes_pictures.draw,
 }
 
@@ -85,6 +86,9 @@ often the difference of a cosine between the halves is within the nominal 90 % o
 factor on the variances that would make it 90 %.
 
 {halves}
+## Diagonal covariances, 70 M tokens, 100 dimensions
+
+{diagonal}
 ## Table 7: chunking
 
 {chunking}
@@ -137,6 +141,7 @@ def write_page(study: Study, data: Data) -> None:
             stochastic=bayes_stochastic.page(study),
             halves_sweeps=bayes_halves.SWEEPS,
             halves=bayes_halves.page(study),
+            diagonal=bayes_diagonal.page(study),
             chunking=bayes_text.chunking_table(study),
             clouds="\n".join(clouds) + "\n",
             maps="\n".join(maps) + "\n",
