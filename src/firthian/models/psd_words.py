@@ -5,6 +5,7 @@ This is the paper's online blockwise regression (section 5.3). Old vectors are n
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Words are regressed in blocks of this size.
 BLOCK_WORDS = 128
+
+#: So many words are regressed between two chances to save; a multiple of the block.
+SAVED_WORDS = 32 * BLOCK_WORDS
 
 
 @dataclass(frozen=True)
@@ -91,13 +95,24 @@ def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
     out = np.empty((words, core.shape[1]), dtype=np.float32)
     ridge = np.ascontiguousarray(ridge, dtype=np.float64)
 
-    def task(first: int, last: int) -> None:
+    def task(begin: int, first: int, last: int) -> None:
+        first, last = begin + first, begin + last
         fold_in(
             relations.indptr, relations.indices, relations.weights, relations.targets, core, ridge, first, last, out
         )
         run.progress.advance(last - first)
 
-    run.over_rows(task, words, BLOCK_WORDS)
+    stage = run.stage("regression")
+    state = stage.restore()
+    done = 0
+    if state is not None:
+        done = state.step
+        out[:done] = state.arrays["vectors"]
+        run.progress.advance(done)
+    for begin in range(done, words, SAVED_WORDS):
+        end = min(begin + SAVED_WORDS, words)
+        run.over_rows(functools.partial(task, begin), end - begin, BLOCK_WORDS)
+        stage.save(end, {"vectors": out[:end]})
     return out
 
 
