@@ -19,7 +19,7 @@ from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.tokens import Tokens
 from firthian.errors import FirthianError
-from firthian.memory import PeakMemory
+from firthian.memory import PeakMemory, Problem
 from firthian.progress import Progress
 from firthian.recipes import Recipe, find_recipe
 from firthian.run import Run
@@ -136,6 +136,7 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
         if place is not None:
             place.check_data(data)
         dimension = check_dimension(recipe, job.vector_size, len(data.vocabulary))
+        recipe.memory.check(recipe.name, size_of(data, dimension), run.budget)
         model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
         solver = recipe.load("solver")(**recipe.part("solver", job.settings))
         check_fit(solver, model)
@@ -189,6 +190,15 @@ def is_counts(source: Any) -> bool:
     return isinstance(source, Counts) or (
         isinstance(source, str | os.PathLike) and (Path(source) / "counts.json").is_file()
     )
+
+
+def size_of(data: Counts | Tokens | Vectors, dimension: int) -> Problem:
+    """Say how large a problem is."""
+    words = len(data.vocabulary)
+    if isinstance(data, Counts):
+        return Problem(words, pairs=data.pairs, dimension=dimension)
+    tokens = int(data.vocabulary.counts.sum()) if isinstance(data, Tokens) else 0
+    return Problem(words, dimension=dimension, tokens=tokens)
 
 
 def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:

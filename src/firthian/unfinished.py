@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -146,7 +147,10 @@ class Unfinished:
             write_manifest(self.folder / _FINISHED, KIND, VERSION, {"sha256": _hash_of(result)})
         if result.exists():
             replace(result, self.target, force)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        # Under this name the next run removes what is left of it, should this one be killed here.
+        trash = self.folder.with_name(f".{self.target.name}.new-{os.getpid()}")
+        self.folder.rename(trash)
+        shutil.rmtree(trash, ignore_errors=True)
 
     def _holds_work(self) -> bool:
         return self.steps.holds_work() or (self.folder / "counts" / "counts.json").exists()
