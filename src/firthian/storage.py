@@ -41,12 +41,17 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
                 f"{path} is a folder that Firthian did not write",
                 hint="--force replaces only Firthian's own folders",
             )
+    check_parent(path)
+    return path
+
+
+def check_parent(path: Path) -> None:
+    """Say whether anything may be written where ``path`` is to be."""
     parent = path.absolute().parent
     if not parent.is_dir():
         raise FirthianError(f"{parent} is not a folder", hint="make it first")
     if not os.access(parent, os.W_OK):
         raise FirthianError(f"{parent} cannot be written to", hint="choose a place you may write to")
-    return path
 
 
 def check_folder(target: str | os.PathLike[str], force: bool = False) -> Path:

@@ -29,7 +29,7 @@ from firthian.corpus.readers import Corpus, Files
 from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
 from firthian.stopping import Stop
-from firthian.storage import check_folder, crc32, mend, read_manifest, replace, sha256, write_manifest
+from firthian.storage import check_folder, check_parent, crc32, mend, read_manifest, replace, sha256, write_manifest
 from firthian.vectors.vectors import Vectors
 
 KIND, VERSION = "unfinished training", 1
@@ -54,6 +54,7 @@ class Unfinished:
     @contextmanager
     def held(self, job: Mapping[str, Any], resume: bool, force: bool) -> Iterator[None]:
         """Open the folder for one process, for this job; an error that the user can mend takes it away again."""
+        check_parent(self.target)
         with locked(self.target):
             mend(self.target)
             self._open(job, resume, force)

@@ -100,12 +100,6 @@ class BlockDescent:
         run.progress.advance(len(objective), f"loss {last.loss:.6g}")
         while not (settled := automatic and _settled(objective)) and len(objective) < rounds:
             number = len(objective)
-            stage.save(
-                number,
-                {"vectors": last.vectors, "values": last.values, "factor": last.factor},
-                objective=objective,
-                taken_back=taken_back,
-            )
             change = model.weights * (model.targets - last.fitted)
             next_ = self._project(model, dimension, last, change, self.step, inside, f"eigen-{number}")
             if next_.loss > last.loss and self.step > 1:
@@ -114,6 +108,12 @@ class BlockDescent:
             last = next_
             objective.append(last.loss)
             run.progress.advance(1, f"loss {last.loss:.6g}")
+            stage.save(
+                len(objective),
+                {"vectors": last.vectors, "values": last.values, "factor": last.factor},
+                objective=objective,
+                taken_back=taken_back,
+            )
         status = "converged" if settled else "stopped"
         stats = {"iterations": len(objective), "positive_dimensions": int(last.values.size), "taken_back": taken_back}
         shown, extras = self.shown(last.factor, last.values, model.words)
