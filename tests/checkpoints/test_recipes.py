@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from firthian import checkpoints
 from tests.checkpoints.jobs import ONE_SEARCH, WAYS, Way, train
 
 Bytes = Callable[[Path], dict[str, bytes]]
@@ -30,6 +31,12 @@ class KillAt:
         self.left -= 1
         if self.left < 0:
             raise Killed
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No power is cut here, and every step is saved: it need not reach the disk itself."""
+    monkeypatch.setattr(checkpoints, "_sync", lambda path: None)
 
 
 @pytest.fixture(scope="session")

@@ -216,14 +216,12 @@ def test_a_second_process_gets_one_clear_line(corpus: Path, tmp_path: Path, firt
         )  # fmt: skip
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        outcome = firth(
-            verb, corpus, "-o", tmp_path / name, "--min-count", 1, *(["--dim", 4] if verb == "train" else [])
-        )
+        outcome = firth(verb, corpus, "-o", tmp_path / name, "--min-count", 1, *_dim(verb))
         outcome.complains(f"{name} is being written by another process ({process.pid})", "wait until it is done")
         process.kill()
         process.communicate()
         # The lock of a process that is dead holds nobody up.
-        assert firth(verb, corpus, "-o", tmp_path / name, "--min-count", 1, "--force").code == 0
+        assert firth(verb, corpus, "-o", tmp_path / name, "--min-count", 1, *_dim(verb)).code == 0
         assert not (tmp_path / f".{name}.lock").exists()
 
 
