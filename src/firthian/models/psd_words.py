@@ -88,19 +88,10 @@ def _part(
 
 def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
     """Give the vectors of related words; ``ridge`` holds mu of each word."""
-    from firthian.kernels.regression import fold_in
-
     core = np.ascontiguousarray(core, dtype=np.float32)
     words = relations.indptr.size - 1
     out = np.empty((words, core.shape[1]), dtype=np.float32)
     ridge = np.ascontiguousarray(ridge, dtype=np.float64)
-
-    def task(begin: int, first: int, last: int) -> None:
-        first, last = begin + first, begin + last
-        fold_in(
-            relations.indptr, relations.indices, relations.weights, relations.targets, core, ridge, first, last, out
-        )
-        run.progress.advance(last - first)
 
     stage = run.stage("regression")
     state = stage.restore()
@@ -111,9 +102,19 @@ def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
         run.progress.advance(done)
     for begin in range(done, words, SAVED_WORDS):
         end = min(begin + SAVED_WORDS, words)
-        run.over_rows(functools.partial(task, begin), end - begin, BLOCK_WORDS)
+        pointers, mu, rows = relations.indptr[begin : end + 1], ridge[begin:end], out[begin:end]
+        run.over_rows(functools.partial(_fold_in, relations, pointers, core, mu, rows), end - begin, BLOCK_WORDS)
+        run.progress.advance(end - begin)
         stage.save(end, {"vectors": out[:end]})
     return out
+
+
+def _fold_in(
+    relations: Relations, pointers: Array, core: Array, ridge: Array, out: Array, first: int, last: int
+) -> None:
+    from firthian.kernels.regression import fold_in
+
+    fold_in(pointers, relations.indices, relations.weights, relations.targets, core, ridge, first, last, out)
 
 
 def bands(words: int, ridges: tuple[float, ...]) -> Array:
