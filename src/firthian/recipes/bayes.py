@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firthian.memory import Memory
 from firthian.recipes.common import DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
@@ -43,6 +44,7 @@ BAYES = (
         counting=DYNAMIC,
         dimension=50,
         chooses_dimension=True,
+        memory=Memory(pair=24),
     ),
     Recipe(
         "bayes-svi",
@@ -63,5 +65,6 @@ BAYES = (
         counting=DYNAMIC,
         source="tokens",
         dimension=50,
+        memory=Memory(covariance=28, number=60, word=400, token=300, batch=1_000_000),
     ),
 )  # fmt: skip

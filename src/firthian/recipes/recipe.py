@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firthian.errors import FirthianError, suggest
+from firthian.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ class Recipe:
     dimension: int = 100
     #: Whether its solver can choose the number of dimensions (``--dim auto``).
     chooses_dimension: bool = False
+    #: What it takes in memory, at most.
+    memory: Memory = field(default_factory=Memory)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check the options a user gave and fill in the others."""

@@ -81,6 +81,7 @@ def choose_dimension(
 
 
 def _fit(model: BayesianLogistic, dimension: int, solver: VariationalSweeps, run: Run) -> tuple[Trial, State]:
-    state = solver.fit(model, dimension, run)
+    # Saved steps of one dimension are no steps of another.
+    state = solver.fit(model, dimension, run.within(f"dimension-{dimension}"))
     live = int((signal_shares(state) >= LIVE_SHARE).sum())
     return Trial(dimension, float(state.history[-1]), live), state
