@@ -113,8 +113,8 @@ standard deviations:
 def write_page(study: Study, data: Data) -> None:
     """Write the page from the rows that are there."""
     bayes_synthetic.draw(study)
-    kinds = {kind: study.rows[f"sweeps/{kind}"] for kind in bayes_text.KINDS if f"sweeps/{kind}" in study.rows}
-    bayes_pictures.draw_sweeps(kinds, study.picture("sweeps"))
+    curves = {key.removeprefix("sweeps/"): rows for key, rows in study.rows.items() if key.startswith("sweeps/")}
+    bayes_pictures.draw_sweeps(curves, study.picture("sweeps"))
     dimensions, coverage = bayes_synthetic.page(study)
     words = [word for group in bayes_pictures.CLOUDS.values() for word in group]
     clouds = [

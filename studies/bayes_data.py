@@ -32,6 +32,11 @@ class Data:
         return place
 
     @property
+    def label(self) -> str:
+        """How large the text is."""
+        return "2 M tokens" if self.quick else "17 M tokens"
+
+    @property
     def dimension(self) -> int:
         """Of vectors of the whole corpus."""
         return 20 if self.quick else 50

@@ -80,28 +80,24 @@ def draw_bounds(path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-def draw_sweeps(rows: dict[str, list[dict[str, Any]]], path: Path) -> None:
-    """Figure 13 and what the thesis could not draw: likelihood, bound and analogies over the sweeps."""
+def draw_sweeps(curves: dict[str, list[dict[str, Any]]], path: Path) -> None:
+    """Figure 13 and what the thesis could not draw: likelihood, bound and analogies over the sweeps, a column a text."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 3.4), layout="constrained")
-    seen, bound, solved = figure.subplots(1, 3)
-    for kind, some in rows.items():
-        sweeps = [row["sweep"] for row in some]
-        seen.plot(sweeps, [row["seen"] for row in some], marker="o", markersize=3, label=kind)
-        bound.plot(sweeps, [row["bound"] for row in some], marker="o", markersize=3, label=kind)
-        for way, style in (("balanced", "-"), ("stand", ":")):
-            solved.plot(
-                sweeps, [row[way]["google"] for row in some], style, marker="o", markersize=3, label=f"{kind}, {way}"
-            )
-    for axes, name in (
-        (seen, "mean log σ(u·c) of seen pairs"),
-        (bound, "evidence lower bound"),
-        (solved, "Google analogies"),
-    ):
-        axes.set_title(name, fontsize=10)
-        axes.set_xlabel("sweep")
-        axes.legend(frameon=False, fontsize=7)
+    texts = list(dict.fromkeys(name.split(", ")[1] for name in curves))
+    figure = Figure(figsize=(9, 3 * len(texts)), layout="constrained")
+    for places, text in zip(figure.subplots(len(texts), 3, squeeze=False), texts, strict=True):
+        for kind, some in ((name.split(", ")[0], rows) for name, rows in curves.items() if name.endswith(text)):
+            sweeps = [row["sweep"] for row in some]
+            places[0].plot(sweeps, [row["seen"] for row in some], marker="o", markersize=3, label=kind)
+            places[1].plot(sweeps, [row["bound"] for row in some], marker="o", markersize=3, label=kind)
+            for way, style in (("balanced", "-"), ("stand", ":")):
+                found = [row[way]["google"] for row in some]
+                places[2].plot(sweeps, found, style, marker="o", markersize=3, label=f"{kind}, {way}")
+        for axes, name in zip(places, ("mean log σ(u·c), seen pairs", "bound", "Google analogies"), strict=True):
+            axes.set_title(f"{name}, {text}", fontsize=9)
+            axes.set_xlabel("sweep")
+            axes.legend(frameon=False, fontsize=7)
     figure.savefig(path, dpi=130)
 
 

@@ -108,7 +108,9 @@ def compute(study: Study, data: Data) -> None:
 
 def draw(study: Study) -> None:
     """Draw Figures 10, 11 and 12 from the rows."""
-    rows = study.rows[f"synthetic/seed {SEEDS[0]}"]
+    rows = study.rows.get(f"synthetic/seed {SEEDS[0]}")
+    if rows is None:
+        return
     plot_bounds({f"d = {row['d']}": row["history"] for row in rows}, study.picture("figure10"), worst=-8000)
     series = {key.split("/")[1]: {row["d"]: row["bound"] for row in found}
               for key, found in study.rows.items() if key.startswith("synthetic/")}  # fmt: skip
@@ -121,7 +123,7 @@ def page(study: Study) -> tuple[str, str]:
     found = {key.split(" ")[-1]: rows for key, rows in study.rows.items() if key.startswith("synthetic/")}
     head = ["d", *(f"bound, live (seed {seed})" for seed in found), "CPU seconds"]
     lines = []
-    for k, d in enumerate(DIMENSIONS):
+    for k, d in enumerate(DIMENSIONS if found else ()):
         cells = []
         for rows in found.values():
             best = max(row["bound"] for row in rows)

@@ -145,12 +145,13 @@ def chunking(data: Data, kind: str) -> dict[str, Any]:
 
 
 def compute(study: Study, data: Data) -> None:
-    """Compute all rows of this part that are not there."""
-    study.row("sweeps/rotated", lambda: sweep_by_sweep(data, "rotated"))
+    """Compute all rows of this part that are not there; those that need many runs on the small text first."""
+    for text in dict.fromkeys((Data(quick=True), data)):
+        for kind in KINDS:
+            study.row(f"sweeps/{kind}, {text.label}", lambda kind=kind, text=text: sweep_by_sweep(text, kind))
+        for name, options in NEGATIVES.items():
+            study.row(f"negatives/{name}, {text.label}", lambda options=options, text=text: trained(text, **options))
     study.row("tables/bayes", lambda: sections(default_vectors(data)))
-    for name, options in NEGATIVES.items():
-        study.row(f"negatives/{name}", lambda options=options: trained(data, **options))
-    study.row("sweeps/plain", lambda: sweep_by_sweep(data, "plain"))
     for recipe in STANDING_FOR:
         study.row(f"tables/{recipe}", lambda recipe=recipe: trained(data, recipe))
     study.row("tables/word2vec", lambda: sections(data.vectors("word2vec", lambda: word2vec(data))))
@@ -161,12 +162,13 @@ def compute(study: Study, data: Data) -> None:
 def sweep_table(study: Study) -> str:
     """Write how figures change over the sweeps."""
     lines = []
-    for kind in KINDS:
-        for row in study.rows.get(f"sweeps/{kind}", ()):
+    for key, rows in study.rows.items():
+        if not key.startswith("sweeps/"):
+            continue
+        for row in rows:
             stand, balanced = row["stand"], row["balanced"]
-            lines.append([kind, str(row["sweep"]), f"{row['bound']:.5g}", f"{row['seen']:.4f}", f"{stand['men']:.3f}",
-                          f"{stand['google']:.3f}", f"{balanced['ws353']:.3f}", f"{balanced['men']:.3f}",
-                          f"{balanced['google']:.3f}", f"{balanced['msr']:.3f}"])  # fmt: skip
+            lines.append([key.removeprefix("sweeps/"), str(row["sweep"]), f"{row['bound']:.6g}", f"{row['seen']:.4f}",
+                          f"{stand['men']:.3f}", f"{stand['google']:.3f}", *cells(balanced)])  # fmt: skip
     head = ["sweeps", "number", "bound", "seen pairs", "MEN, as they stand", "Google, as they stand",
             "WordSim-353", "MEN", "Google", "MSR"]  # fmt: skip
     return table(head, lines)
@@ -174,15 +176,20 @@ def sweep_table(study: Study) -> str:
 
 def negatives_table(study: Study) -> str:
     """Write what the choice of negative events does, after as many sweeps as the recipe's."""
+    known = study.rows
     lines = [
-        ["unigram^0.75, k = 5 (the recipe's)", *cells(row["balanced"])]
-        for row in study.rows.get("sweeps/rotated", ())
+        [f"unigram^0.75, k = 5 (the recipe's), {key.split(', ')[-1]}", *cells(row["balanced"])]
+        for key, rows in known.items()
+        if key.startswith("sweeps/rotated")
+        for row in rows
         if row["sweep"] == DEFAULT_SWEEPS
     ]
     lines += [
-        [key.removeprefix("negatives/"), *cells(row)] for key, row in study.rows.items() if key.startswith("negatives/")
+        [key.removeprefix("negatives/"), *cells(row)] for key, row in known.items() if key.startswith("negatives/")
     ]
-    return table(["negative events", "WordSim-353", "MEN", "Google", "MSR"], lines)
+    return table(
+        ["negative events", "WordSim-353", "MEN", "Google", "MSR"], sorted(lines, key=lambda line: line[0][-11:])
+    )
 
 
 def wordsim_table(study: Study) -> str:
