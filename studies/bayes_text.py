@@ -78,8 +78,12 @@ def sweep_by_sweep(data: Data, kind: str) -> list[dict[str, Any]]:
 
 
 def trained(data: Data, recipe: str = "bayes", **options: Any) -> dict[str, Any]:
-    """Train from the counts; give figures, seconds and the number of dimensions in use."""
-    vectors, seconds = timed(lambda: ft.train(data.counts, recipe, vector_size=data.dimension, **options))
+    """Train; give figures, seconds and the number of dimensions in use. Other recipes count the text in their own way."""
+    if recipe == "bayes":
+        source, counting = data.counts, None
+    else:
+        source, counting = str(data.corpus), {"min_count": data.counting["min_count"]}
+    vectors, seconds = timed(lambda: ft.train(source, recipe, vector_size=data.dimension, counting=counting, **options))
     row = {**figures(vectors), "seconds": seconds}
     return row | {"live": vectors.record["stats"].get("live_dimensions")}
 

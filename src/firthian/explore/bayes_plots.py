@@ -56,7 +56,7 @@ def plot_relevance(log_precisions: Mapping[str, Sequence[float]], path: str | os
     if not log_precisions:
         raise FirthianError("there is no run to draw", hint="give log precisions by name")
     longest = max(len(values) for values in log_precisions.values())
-    figure, axes = _figure(0.22 * longest + 1.5, 0.3 * len(log_precisions) + 1.0)
+    figure, axes = _figure(0.22 * longest + 1.5, 0.22 * len(log_precisions) + 0.9)
     for row, values in enumerate(log_precisions.values()):
         ordered = np.sort(np.asarray(values, dtype=np.float64))
         limit = _widest_gap(ordered)
