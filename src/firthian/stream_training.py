@@ -94,6 +94,10 @@ def follow(
     A stream that goes on must have begun with the same settings. What was learnt before an error or an interruption is
     saved.
     """
+    if not hasattr(corpus, "pieces"):
+        raise FirthianError(
+            "a stream is one of documents, not of counts", hint="give the corpus, or - for standard input"
+        )
     shown = progress or Silent()
     target = Path(folder)
     stream = BayesStream(**settings.arguments, workers=workers)

@@ -26,8 +26,7 @@ from firthian.cli.options import (
 from firthian.progress import on_terminal
 
 if TYPE_CHECKING:
-    from firthian.corpus.readers import Corpus
-    from firthian.recipes import Recipe
+    from firthian.stream_training import StreamSettings
 
 
 @app.command()
@@ -76,10 +75,11 @@ def train(
     options |= {name: value for name, value in flags.items() if value is not None}
     counting_settings, recipe = counting.settings(), model or DEFAULT_RECIPE
     if stream is not None:
-        _follow(
-            find_source(source, counting_settings), stream, find_recipe(recipe), options, counting_settings,
-            {"size": _dimension(vector_size), "seed": seed}, workers, Path(output), force, json,
-        )  # fmt: skip
+        from firthian.stream_training import stream_settings
+
+        corpus = find_source(source, counting_settings)
+        chosen = stream_settings(find_recipe(recipe), options, counting_settings, _dimension(vector_size), seed)
+        _follow(corpus, stream, chosen, workers, Path(output), force, json)
         return
     data: Any = source[0] if find_recipe(recipe).source == "vectors" else find_source(source, counting_settings)
     with catching_signals() as stop, on_terminal() as progress:
@@ -98,23 +98,13 @@ def train(
 
 
 def _follow(
-    corpus: Corpus,
-    folder: str,
-    recipe: Recipe,
-    options: dict[str, Any],
-    counting: dict[str, Any],
-    chosen: dict[str, Any],
-    workers: int | None,
-    output: Path,
-    force: bool,
-    json: bool,
+    corpus: Any, folder: str, settings: StreamSettings, workers: int | None, output: Path, force: bool, json: bool
 ) -> None:
-    """Learn from documents as they come, by ``bayes-svi`` alone."""
+    """Learn from documents as they come."""
     from firthian.storage import check_target
-    from firthian.stream_training import follow, stream_settings
+    from firthian.stream_training import follow
 
     check_target(output, force)
-    settings = stream_settings(recipe, options, counting, **chosen)
     with on_terminal() as progress:
         learnt = follow(corpus, folder, settings, workers=workers, progress=progress)
     vectors = learnt.vectors(**settings.result)
