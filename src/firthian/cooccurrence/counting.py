@@ -252,7 +252,7 @@ def _count_spool(
     weights, _ = options.integer_weights()
     before, after = options.sides(weights)
     # The budget may be another one than that of the attempt whose runs we find: only segments say what is done.
-    runs = finished_runs(folder, spool.sha256)
+    runs = finished_runs(folder, spool.sha256, words)
     done = runs[-1].segments[1] if runs else 0
     how.progress.start("counting windows", spool.tokens)
     how.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
