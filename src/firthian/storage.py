@@ -218,6 +218,22 @@ def rows_fit(indptr: Array, indices: Array, rows: int, columns: int) -> bool:
     )
 
 
+def rows_ascend(indptr: Array, indices: Array, step: int = 1 << 22) -> bool:
+    """Tell whether the columns of each row ascend, each there once; ``rows_fit`` must hold.
+
+    >>> rows_ascend(np.array([0, 2, 3]), np.array([0, 2, 1])), rows_ascend(np.array([0, 2, 3]), np.array([2, 2, 1]))
+    (True, False)
+    """
+    for first in range(0, indices.size - 1, step):
+        piece = indices[first : first + step + 1]
+        # Only where a row begins may a column be no larger than the one before.
+        falls = np.flatnonzero(piece[1:] <= piece[:-1]) + (first + 1)
+        places = np.minimum(np.searchsorted(indptr, falls), indptr.size - 1)
+        if not np.array_equal(indptr[places], falls):
+            return False
+    return True
+
+
 def _canonical(record: dict[str, Any]) -> bytes:
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 

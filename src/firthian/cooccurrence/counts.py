@@ -16,7 +16,7 @@ from firthian.cooccurrence.options import CountOptions
 from firthian.cooccurrence.rows import RowBlock
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.storage import ArrayWriter, new_folder, read_array, read_manifest, rows_fit, write_array, write_manifest
+from firthian.storage import ArrayWriter, new_folder, read_array, read_manifest, rows_ascend, rows_fit, write_array, write_manifest
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -186,6 +186,7 @@ class Counts:
             and self.values.shape == self.indices.shape
             and self.row_sums.shape == self.column_sums.shape == (words,)
             and rows_fit(self.indptr, self.indices, words, words)
+            and rows_ascend(self.indptr, self.indices)
             and places.shape == sums.shape
             and places.ndim == 1
             and bool(np.all(places[1:] > places[:-1]))
