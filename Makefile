@@ -6,7 +6,7 @@ STAMPS := $(VENV)/.stamps
 # The exports need no more than the CPU; name another build of torch where this one is too large.
 TORCH ?= torch==2.13.0
 
-.PHONY: browser demo test test-slow test-heavy lint bench docs clean
+.PHONY: browser demo test test-slow test-heavy lint bench docs fuzz clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -21,6 +21,10 @@ $(STAMPS)/dev: $(STAMPS)/base
 
 $(STAMPS)/bench: $(STAMPS)/dev
 	$(BIN)/pip install --quiet -e '.[bench]'
+	@touch $@
+
+$(STAMPS)/fuzz: $(STAMPS)/dev
+	$(BIN)/pip install --quiet -e '.[fuzz]'
 	@touch $@
 
 $(STAMPS)/heavy: $(STAMPS)/dev
@@ -42,6 +46,14 @@ test-slow: $(STAMPS)/dev  ## the long tests too
 
 test-heavy: $(STAMPS)/heavy  ## exports in the libraries that need torch, the notebook in Jupyter
 	$(BIN)/pytest -m slow tests/vectors/test_exports_heavy.py tests/notebook
+
+# Seconds for each target, and which ones; see tests/fuzz/targets.py.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= $$($(BIN)/python -c 'from tests.fuzz.targets import TARGETS; print(*[target.name for target in TARGETS])')
+
+fuzz: $(STAMPS)/fuzz  ## every reader, guided by coverage
+	@for target in $(FUZZ_TARGETS); do \
+	  echo "== $$target"; $(BIN)/python -m tests.fuzz.guided $$target -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit 1; done
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

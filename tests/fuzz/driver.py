@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def input_of(target: Any, seeds: list[bytes], seed: int, number: int) -> bytes:
     return spoiled(random.Random(f"{seed} {target.name} {number}"), seeds, target.edit)
 
 
-def run(name: str, inputs: int, seed: int = 1, memory: int = MEMORY) -> dict[str, Any]:
+def run(name: str, inputs: int, seed: int = 1, memory: int = MEMORY, work: float = WORK_EACH) -> dict[str, Any]:
     """Run a target in processes of its own; one that dies is followed by another, which goes on after the input."""
     begin = time.perf_counter()
     failures: list[dict[str, Any]] = []
@@ -50,6 +51,7 @@ def run(name: str, inputs: int, seed: int = 1, memory: int = MEMORY) -> dict[str
         while first < inputs and len(failures) < ENOUGH:
             command = [sys.executable, "-m", "tests.fuzz.driver", name, "--child", file.name]
             command += ["--inputs", str(inputs), "--first", str(first), "--seed", str(seed), "--memory", str(memory)]
+            command += ["--work", str(work)]
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
             if done.returncode == 0:
                 result = json.loads(done.stdout.splitlines()[-1])
@@ -66,13 +68,15 @@ def run(name: str, inputs: int, seed: int = 1, memory: int = MEMORY) -> dict[str
     }  # fmt: skip
 
 
-def _child(name: str, inputs: int, first: int, seed: int, memory: int, progress: str) -> dict[str, Any]:
+def _child(name: str, inputs: int, first: int, seed: int, memory: int, work: float, progress: str) -> dict[str, Any]:
     from tests.fuzz.targets import find_target, scratch
 
     target = find_target(name)
     seeds = target.seeds()
     for data in seeds:
         target.try_bytes(data)
+    # As in the tests: a warning is something nobody thought of.
+    warnings.simplefilter("error")
     limit = _status("VmData") + memory
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     start = _status("VmHWM")
@@ -84,7 +88,7 @@ def _child(name: str, inputs: int, first: int, seed: int, memory: int, progress:
             data = input_of(target, seeds, seed, number)
             begin = time.process_time()
             # The system ends the process, whatever it is doing: a handler would wait for the end of a kernel.
-            signal.setitimer(signal.ITIMER_PROF, WORK_EACH)
+            signal.setitimer(signal.ITIMER_PROF, work)
             signal.setitimer(signal.ITIMER_REAL, SECONDS_EACH)
             try:
                 target.try_bytes(data)
@@ -117,11 +121,13 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--memory", type=int, default=MEMORY)
+    parser.add_argument("--work", type=float, default=WORK_EACH)
     parser.add_argument("--child", default="", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
         [name] = asked.targets
-        print(json.dumps(_child(name, asked.inputs, asked.first, asked.seed, asked.memory, asked.child)))
+        how = (asked.inputs, asked.first, asked.seed, asked.memory, asked.work)
+        print(json.dumps(_child(name, *how, asked.child)))
         return
     from tests.fuzz.targets import TARGETS
 

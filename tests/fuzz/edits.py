@@ -123,7 +123,21 @@ def squeeze(data: bytes, draws: Draws) -> bytes:
     return gzip.compress(data + draws.token[:1] * (1 << draws.number % 20), 1)
 
 
-EDITS: tuple[Edit, ...] = (flip, flip, insert, insert, overwrite, integer, digits, digits, truncate, remove, repeat, splice, swap)
+EDITS: tuple[Edit, ...] = (
+    flip,
+    flip,
+    insert,
+    insert,
+    overwrite,
+    integer,
+    digits,
+    digits,
+    truncate,
+    remove,
+    repeat,
+    splice,
+    swap,
+)
 RARE: tuple[Edit, ...] = (squeeze,)
 
 
@@ -170,9 +184,7 @@ def edit_json_lines(data: bytes, draws: Draws) -> bytes:
 
 def draw(source: random.Random, seeds: list[bytes]) -> Draws:
     """Make the draws of one edit from a random generator."""
-    return Draws(
-        source.random(), source.random(), source.getrandbits(24), source.choice(TOKENS), source.choice(seeds)
-    )
+    return Draws(source.random(), source.random(), source.getrandbits(24), source.choice(TOKENS), source.choice(seeds))
 
 
 def spoiled(source: random.Random, seeds: list[bytes], edit: Edit) -> bytes:

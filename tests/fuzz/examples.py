@@ -70,7 +70,10 @@ def tables() -> list[bytes]:
 
 @functools.cache
 def json_lines() -> list[bytes]:
-    rows = [{"text": "one two", "n": 1, "deep": {"a": [1, 2, {"b": None}]}}, {"text": "dög \ud83d\ude00\n two", "n": 2.5}]
+    rows = [
+        {"text": "one two", "n": 1, "deep": {"a": [1, 2, {"b": None}]}},
+        {"text": "dög \ud83d\ude00\n two", "n": 2.5},
+    ]
     return ["\n".join(json.dumps(row) for row in rows).encode() + b"\n", b'{"text": "x"}\n\n{"text": ""}']
 
 
@@ -187,7 +190,7 @@ def vector_files() -> list[bytes]:
 def test_sets() -> list[bytes]:
     return [
         b"# comment\ntea coffee 8.5\ncat dog 7\n",
-        b"word1,word2,score\n\"tea\",coffee,8.5\ncat,dog,7\n",
+        b'word1,word2,score\n"tea",coffee,8.5\ncat,dog,7\n',
         b"word1\tword2\tPOS\tscore\ntea\tcoffee\tN\t8.5\n",
         b": capital\nAthens Greece Oslo Norway\n: gram1-adverb\ncalm calmly apt aptly\n",
         b"a b c d\ne f g h\n",
@@ -223,7 +226,7 @@ def classifiers() -> list[bytes]:
     fitted = [
         PAClassifier("random:4", passes=1).fit(documents, labels),
         RPAClassifier(vectors(), passes=1).fit(documents, labels),
-        RPAClassifier("onehot", passes=1).fit(documents, labels),
+        PAClassifier("onehot", passes=1).fit(documents, labels),
     ]
     return [packed for one in fitted for packed in _both(one.save)]
 

@@ -6,6 +6,7 @@ The function may raise ``FirthianError`` and nothing else; a crash, a hang, anot
 from __future__ import annotations
 
 import bz2
+import ctypes
 import functools
 import gzip
 import lzma
@@ -273,7 +274,9 @@ _COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 
 def _compressed(name: str) -> Target:
     compress = _COMPRESSIONS[name]
-    return Target(f"corpus.{name}", lambda: [compress(text) for text in examples.texts()], _corpus(f"corpus.txt.{name}"))
+    return Target(
+        f"corpus.{name}", lambda: [compress(text) for text in examples.texts()], _corpus(f"corpus.txt.{name}")
+    )
 
 
 TARGETS: tuple[Target, ...] = (
@@ -314,6 +317,22 @@ TARGETS: tuple[Target, ...] = (
 )
 
 
+def _broken(data: bytes) -> None:
+    """Fail in every way there is, to see that it is noticed."""
+    if data == b"1":
+        ctypes.string_at(0)
+    elif data == b"2":
+        while True:
+            pass
+    elif data == b"3":
+        bytearray(1 << 40)
+    elif data == b"4":
+        raise ValueError("not one of ours")
+
+
+BROKEN = Target("broken", lambda: [b"0"], _broken, lambda data, draws: str(int(draws.where * 5)).encode())
+
+
 def find_target(name: str) -> Target:
     """Find a target by name."""
-    return next(target for target in TARGETS if target.name == name)
+    return next(target for target in (*TARGETS, BROKEN) if target.name == name)

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from firthian.corpus.files import chunks, plain_suffix
+from firthian.corpus.files import plain_suffix, whole_text
 from firthian.errors import FirthianError
 
 _LARGEST_FIELD = 64 << 20
+
+#: The largest file of labelled text: it is held in memory, several times over.
+LARGEST_BYTES = 2**30
 
 FORMATS = ("tsv", "csv", "jsonl")
 
@@ -92,7 +95,7 @@ def _format(path: str, format: str) -> str:
 
 
 def _decoded(path: str) -> str:
-    return b"".join(chunks(path)).decode("utf-8", "replace")
+    return whole_text(path, LARGEST_BYTES).decode("utf-8", "replace")
 
 
 def _records(path: str, format: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -16,7 +16,16 @@ from firthian.cooccurrence.options import CountOptions
 from firthian.cooccurrence.rows import RowBlock
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.storage import ArrayWriter, new_folder, read_array, read_manifest, rows_ascend, rows_fit, write_array, write_manifest
+from firthian.storage import (
+    ArrayWriter,
+    new_folder,
+    read_array,
+    read_manifest,
+    rows_ascend,
+    rows_fit,
+    write_array,
+    write_manifest,
+)
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -129,7 +138,9 @@ class Counts:
             if self.options.context == "both":
                 wanted &= row < column
             value, row, column = value[wanted], row[wanted], column[wanted]
-            pmi = np.log(value * self.total / (self.row_sums[row] * self.column_sums[column]))
+            # Marginals that no counting gives may overflow; they may not stop the reader.
+            with np.errstate(all="ignore"):
+                pmi = np.log(value * self.total / (self.row_sums[row] * self.column_sums[column]))
             best = np.argsort(-pmi, kind="stable")[:topn]
             found += zip(pmi[best], row[best], column[best], value[best], strict=True)
         found.sort(key=lambda item: (-item[0], item[1], item[2]))

@@ -207,6 +207,16 @@ def chunks(path: str) -> Iterator[bytes]:
             yield data
 
 
+def whole_text(path: str, limit: int) -> bytes:
+    """Read a file at once, decompressed; one of more than ``limit`` bytes is refused before it fills the memory."""
+    data = bytearray()
+    for piece in chunks(path):
+        data += piece
+        if len(data) > limit:
+            raise FirthianError(f"{path} is too large", hint=f"at most {limit:,} bytes are read")
+    return bytes(data)
+
+
 #: So many compressed files are opened to judge how far the others expand.
 _FILES_TO_JUDGE_BY = 4
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from firthian.corpus.files import chunks
+from firthian.corpus.files import whole_text
 from firthian.errors import FirthianError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -69,14 +69,7 @@ def read(path: Path, kind: str | None = None, name: str | None = None) -> Pairs 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Give the lines that say something, with their numbers; ``#`` begins a comment."""
-    data = bytearray()
-    for piece in chunks(str(path)):
-        data += piece
-        if len(data) > LARGEST_BYTES:
-            raise FirthianError(
-                f"{path} is too large for a test file", hint=f"at most {LARGEST_BYTES:,} bytes are read"
-            )
-    for number, raw in enumerate(data.split(b"\n"), start=1):
+    for number, raw in enumerate(whole_text(str(path), LARGEST_BYTES).split(b"\n"), start=1):
         try:
             line = raw.decode().strip()
         except UnicodeDecodeError:
