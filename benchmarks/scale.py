@@ -1,8 +1,8 @@
 """What counting and training cost, by tokens, words, pairs and dimensions: measured, fitted, checked on runs left out.
 
-``python -m benchmarks.scale measure [WHAT ...]`` adds the runs that ``results/scale.json`` lacks (WHAT: ``count``, ``budget`` or
-a recipe); ``fit`` writes the constants to ``src/firthian/cost.json``; ``show`` prints the tables of docs/scale.md; ``plot`` draws
-its picture.
+``python -m benchmarks.scale measure [WHAT ...]`` adds the runs that ``results/scale.json`` lacks (WHAT: ``count``, ``budget``,
+``rounds`` or a recipe); ``fit`` writes the constants to ``src/firthian/cost.json``; ``show`` prints the tables of
+docs/scale.md; ``plot`` draws its picture.
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ TRAINED_BAYES = (
 PLANS = {"psd": TRAINED, "svd": TRAINED, "bayes": TRAINED_BAYES}
 RECIPES = ("psd", "sgns", "svd", "tweedie", "bayes", "glove")
 
+#: Recipes whose work is cut by rows, so that it can be spread over machines; glove's is not.
+SPREAD = ("psd", "sgns", "svd", "tweedie", "bayes")
+
 #: Recipes that like wide windows are trained on counts made that way.
 WIDE = ("tweedie", "glove")
 
@@ -70,26 +73,36 @@ def plan(what: str) -> Iterator[Row]:
     elif what == "budget":
         for millions in BUDGETED:
             yield {"what": what, "millions": millions, "min_count": 5, "dimension": 0, "left_out": True}
-    else:
+    elif what in RECIPES:
         for millions, least, dimension, left_out in PLANS.get(what, TRAINED_LONG):
             yield {"what": what, "millions": millions, "min_count": least, "dimension": dimension, "left_out": left_out}
 
 
-def load() -> list[Row]:
+def results() -> dict[str, Any]:
     """Read what was measured so far."""
-    return json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": [], "rounds": {}}
+
+
+def load() -> list[Row]:
+    """Read the runs that were measured so far."""
+    rows: list[Row] = results()["rows"]
+    return rows
 
 
 def measure(kinds: list[str]) -> None:
     """Make the runs that are missing, and keep each as soon as it is made."""
-    rows = load()
+    known = results()
+    rows = known["rows"]
     WORK.mkdir(parents=True, exist_ok=True)
+    if "rounds" in kinds:
+        known["rounds"] = rounds()
+        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
     for what in kinds:
         for wanted in plan(what):
             if not any(all(row.get(key) == value for key, value in wanted.items()) for row in rows):
                 rows.append(wanted | _measure(wanted, WORK))
                 print(json.dumps(rows[-1]), flush=True)
-                RESULTS.write_text(json.dumps({"rows": rows}, indent=1) + "\n")
+                RESULTS.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def _measure(wanted: Row, folder: Path) -> Row:
@@ -119,6 +132,34 @@ def _measure(wanted: Row, folder: Path) -> Row:
         "peak_bytes": cost.peak_bytes,
         "disk_bytes": sum(item.stat().st_size for item in target.iterdir()),
     }
+
+
+def rounds() -> dict[str, float]:
+    """Tell how often a recipe at its defaults needs the whole factor: products by the sparse matrix, and half sweeps.
+
+    A product by fewer columns than the factor has counts as that part of one.
+    """
+    import firthian as ft
+    from firthian.recipes import find_recipe
+    from firthian.solvers.operators import SparseOperator
+
+    counts = ft.count(_part(1, WORK), workers=2)
+    times, dimension, found = SparseOperator.times, 50, {}
+    for recipe in SPREAD:
+        columns: list[int] = []
+
+        def counted(self: Any, dense: Any, run: Any, columns: list[int] = columns) -> Any:
+            columns.append(dense.shape[1])
+            return times(self, dense, run)
+
+        usual = {option.name: option.default for option in find_recipe(recipe).options}
+        SparseOperator.times = counted  # type: ignore[method-assign]
+        try:
+            ft.train(counts, recipe, vector_size=dimension, workers=2)
+        finally:
+            SparseOperator.times = times  # type: ignore[method-assign]
+        found[recipe] = round(sum(columns) / dimension + 2 * usual.get("epochs", 0), 1)
+    return found
 
 
 def _part(millions: int, folder: Path) -> Path:
@@ -173,7 +214,7 @@ def main() -> None:
     """Do what is asked."""
     verb, *rest = sys.argv[1:] or ["show"]
     if verb == "measure":
-        measure(rest or ["count", "budget", *RECIPES])
+        measure(rest or ["rounds", "count", "budget", *RECIPES])
     elif verb == "fit":
         print(json.dumps(fit(), indent=1))
     else:

@@ -6,21 +6,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scale import load, size_of
+from benchmarks.scale import SPREAD, load, results, size_of
 from firthian import cost
 from firthian.cost import Size, predict
 from firthian.memory import show_size
 
 Row = dict[str, Any]
 
-#: The cluster of the forecasts: machines like the one measured, but with more cores, and the network between them.
-MACHINES, CORES, NETWORK = 100, 32, 1.25e9
+#: The cluster of the forecasts: machines like the one measured, and a network of 10 Gbit/s between them.
+MACHINES, CORES, NETWORK = 100, 2, 1.25e9
 
 #: A pair in a sorted run on its way to be merged: column (4 bytes) and exact sum (8).
 RUN_BYTES_PER_PAIR = 12
-
-#: How often the factor is sent to all machines and its rows come back: products or half sweeps of a recipe at its defaults.
-ROUNDS = {"psd": 60, "svd": 40, "sgns": 40, "tweedie": 40, "bayes": 18, "glove": 15}
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -133,22 +130,14 @@ def forecast(tokens: float, words: float | None) -> list[list[str]]:
         [f"{tokens:.0e}", f"{size.words:,.0f}", f"{size.pairs:.2g}", "count", _time(counted.seconds),
          _time(travel / MACHINES / NETWORK + last), show_size(travel), show_size(size.pairs * 8)]
     )  # fmt: skip
-    for recipe, dimension in (
-        ("psd", 300),
-        ("sgns", 300),
-        ("svd", 300),
-        ("tweedie", 300),
-        ("glove", 300),
-        ("bayes", 100),
-    ):
-        if recipe not in cost.known():
-            continue
+    for recipe in SPREAD:
+        dimension = 100 if recipe == "bayes" else 300
         whole = predict(recipe, size._replace(dimension=dimension), CORES)
         factor = size.words * dimension * 4 * (1 if recipe != "bayes" else 1 + dimension / 2)
-        sent = ROUNDS[recipe] * factor * 2
+        sent = results()["rounds"][recipe] * factor * 2
         rows.append(
             ["", "", "", f"{recipe}, {dimension}", _time(whole.seconds / MACHINES), _time(sent / NETWORK),
-             show_size(sent * MACHINES), show_size(whole.peak_bytes / MACHINES) + " a machine"]
+             show_size(sent * MACHINES), show_size(whole.peak_bytes / MACHINES + 2 * factor) + " a machine"]
         )  # fmt: skip
     return rows
 

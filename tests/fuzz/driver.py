@@ -11,7 +11,6 @@ import json
 import mmap
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -69,7 +68,7 @@ def run(name: str, inputs: int, seed: int = 1, memory: int = MEMORY, work: float
 
 
 def _child(name: str, inputs: int, first: int, seed: int, memory: int, work: float, progress: str) -> dict[str, Any]:
-    from tests.fuzz.targets import find_target, scratch
+    from tests.fuzz.targets import find_target
 
     target = find_target(name)
     seeds = target.seeds()
@@ -101,7 +100,6 @@ def _child(name: str, inputs: int, first: int, seed: int, memory: int, work: flo
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 signal.setitimer(signal.ITIMER_REAL, 0)
             slowest = max(slowest, time.process_time() - begin)
-    shutil.rmtree(scratch(), ignore_errors=True)
     return {"failures": failures, "slowest": slowest, "grown": _status("VmHWM") - start}
 
 

@@ -1,6 +1,7 @@
 """Fuzz a target guided by coverage (atheris): ``python -m tests.fuzz.guided TARGET [libFuzzer's options]``. ``make fuzz``
 
-Edits of our own make half of the inputs, libFuzzer's the other half. A failure stops the run and leaves the input in ``build/fuzz``.
+Edits of our own make half of the inputs, libFuzzer's the other half. A failure stops the run and leaves its input in
+``build/fuzz``.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ ROOT = Path(__file__).parents[2]
 with atheris.instrument_imports(
     include=["firthian"], exclude=["firthian.kernels", "firthian.models", "firthian.solvers"]
 ):
+    from tests.fuzz.edits import draw
     from tests.fuzz.targets import TARGETS, find_target
-
-from tests.fuzz.edits import draw
 
 
 def main() -> None:

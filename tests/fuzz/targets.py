@@ -5,6 +5,7 @@ The function may raise ``FirthianError`` and nothing else; a crash, a hang, anot
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import ctypes
 import functools
@@ -71,14 +72,23 @@ def _scratch(_process: int) -> Path:
     """A folder of this process, in memory where the system has such a place."""
     memory = Path("/dev/shm")
     place = tempfile.mkdtemp(prefix="firthian-fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
-    # Counts that nobody asked to keep go there, too.
-    tempfile.tempdir = place
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
     return Path(place)
 
 
 def scratch() -> Path:
     """Give the folder that this process puts its inputs in."""
     return _scratch(os.getpid())
+
+
+@contextmanager
+def _temporary_files_in_scratch() -> Iterator[None]:
+    """Counts that nobody asked to keep go there, too, while a target runs."""
+    before, tempfile.tempdir = tempfile.tempdir, str(scratch())
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 @contextmanager
@@ -129,7 +139,7 @@ def _tokens(tokenizer: str, tokenized: bool = False) -> Callable[[bytes], None]:
 
 def _count(**settings: object) -> Callable[[bytes], None]:
     def read(data: bytes) -> None:
-        with _file(data, "corpus.txt") as path:
+        with _file(data, "corpus.txt") as path, _temporary_files_in_scratch():
             counts = ft.count(str(path), min_count=1, workers=1, **settings)
             assert counts.total >= 0
 
@@ -157,7 +167,7 @@ def _runs(data: bytes) -> None:
 
 
 def _counts(data: bytes) -> None:
-    with _folder(data, "counts.json") as path:
+    with _folder(data, "counts.json") as path, _temporary_files_in_scratch():
         counts = Counts.load(path)
         words = counts.vocabulary.words
         if words:

@@ -257,7 +257,7 @@ def _json_lines(path: str, field: str) -> Iterator[Piece]:
         except (ValueError, RecursionError):
             raise FirthianError(f"{path}, line {number}: not JSON", hint="each line must be one JSON object") from None
         if not isinstance(record, dict) or not isinstance(record.get(field), str):
-            have = ", ".join(map(repr, list(record)[:8])) if isinstance(record, dict) else "none"
+            have = ", ".join(repr(name[:30]) for name in list(record)[:8]) if isinstance(record, dict) else "none"
             raise FirthianError(
                 f"{path}, line {number}: no text field {field!r}",
                 hint=f"name one with --text-column; fields here: {have}",
