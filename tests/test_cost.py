@@ -14,6 +14,7 @@ from firthian import cost
 from firthian.cost import Size, predict
 from firthian.errors import FirthianError
 from firthian.forecast import forecast
+from firthian.recipes import find_recipe
 
 ROWS = [row for row in scale.load() if row["what"] != "budget"]
 LEFT_OUT = [row for row in ROWS if row["left_out"]]
@@ -83,7 +84,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_forecast_of_counts_and_of_a_corpus(corpus: Path) -> None:
-    counts = ft.count(corpus)
+    counts = ft.count(corpus, **find_recipe("sgns").counting)
     ready, judged = (forecast(source, "sgns", vector_size=5) for source in (counts, corpus))
     assert (ready.words, ready.pairs) == (judged.words, judged.pairs) == (len(counts.vocabulary), counts.pairs)
     assert ready.counting is None
