@@ -6,22 +6,32 @@ import bz2
 import gzip
 import json
 import lzma
+import re
 import subprocess
 import sys
+import time
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import firthian as ft
 from firthian.adapt.labelled import read_labelled
+from firthian.cooccurrence.counting import read_words
 from firthian.cooccurrence.counts import Counts
 from firthian.corpus import readers
 from firthian.corpus.files import open_bytes, text_bytes
 from firthian.corpus.readers import Files
+from firthian.corpus.tokenizer import Tokenizer, composed
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
+from firthian.evaluate import files as evaluation
+from firthian.explore import projection
+from firthian.vectors.formats import read_vectors
 from tests.fuzz import examples
 from tests.fuzz.folders import pack, unpack
 from tests.fuzz.targets import find_target
@@ -208,3 +218,64 @@ def test_counts_that_we_wrote_are_read(tmp_path: Path) -> None:
     Counts.load(tmp_path / "x")
     ft.count(["a"], tmp_path / "y", min_count=1)
     assert Counts.load(tmp_path / "y").pairs == 0
+
+
+def test_marks_without_end(tmp_path: Path) -> None:
+    """Sorting 400,000 marks on one letter would take minutes."""
+    marks = "a" + "\u0315\u0300" * 200_000
+    begin = time.process_time()
+    [word] = Tokenizer().tokens(marks)
+    path = tmp_path / "words.txt"
+    path.write_text(marks, encoding="utf-8")
+    assert read_words(path) == {word}
+    assert time.process_time() - begin < 5
+    assert unicodedata.normalize("NFC", word) == word
+
+
+@given(st.text(alphabet="ae\u0301\u0315\u0316\u0300é한ก", max_size=80))
+def test_marks_that_are_few_enough_change_nothing(text: str) -> None:
+    runs = max(map(len, re.findall("[\u0300\u0301\u0315\u0316]+", text)), default=0)
+    assert runs > 29 or composed(text) == unicodedata.normalize("NFC", text)
+
+
+def test_very_many_sections(tmp_path: Path) -> None:
+    """Each title was looked for in the list of all before it."""
+    path = tmp_path / "x.txt"
+    path.write_text("".join(f": s{number}\na b c d\n" for number in range(50_000)))
+    begin = time.process_time()
+    questions = evaluation.read(path)
+    assert time.process_time() - begin < 10
+    assert len(questions.sections) == 50_000  # type: ignore[union-attr]
+
+
+def test_very_many_numbers_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"word" + b" 1" * (2**20 + 5) + b"\n")
+    with pytest.raises(FirthianError, match="more than 1,048,576 numbers"):
+        read_vectors(path, "glove")
+
+
+def test_parquet_that_grows(tmp_path: Path) -> None:
+    """Fifty million equal numbers take a few kilobytes."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "x.parquet"
+    numbers = arrow.FixedSizeListArray.from_arrays(arrow.array(np.zeros(20_000_000, np.float32)), 1000)
+    table = arrow.table({"word": [str(n) for n in range(20_000)], "vector": numbers})
+    parquet.write_table(table, path, compression="zstd")
+    assert path.stat().st_size < 400_000
+    with pytest.raises(FirthianError, match="would grow"):
+        read_vectors(path)
+
+
+@pytest.mark.parametrize("data", [b"PK\x05\x06" + bytes(18), b"\x93NUMPY\x01\0", b"", b"\x80\x04N."])
+def test_a_map_kept_beside_the_vectors(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive in the place of an array once was taken for one."""
+    monkeypatch.setattr(projection, "_places", lambda folder: [tmp_path])
+    (tmp_path / "map.npy").write_bytes(data)
+    assert projection._find("map.npy", 3, None) is None
+    points = np.arange(6, dtype=np.float32).reshape(3, 2)
+    projection._keep("map.npy", points, None)
+    found = projection._find("map.npy", 3, None)
+    assert found is not None
+    assert np.array_equal(found, points)
+    assert projection._find("map.npy", 4, None) is None

@@ -20,7 +20,7 @@ from firthian.errors import FirthianError, require, suggest
 from firthian.parallel import check_workers
 from firthian.progress import Progress, Silent
 from firthian.run import one_blas_thread
-from firthian.storage import write_file
+from firthian.storage import read_array, write_file
 from firthian.vectors.search import dense_rows
 from firthian.vectors.vectors import Vectors
 
@@ -242,11 +242,11 @@ def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
 def _find(name: str, count: int, folder: str | os.PathLike[str] | None) -> Array | None:
     for place in _places(folder):
         try:
-            points: Array = np.load(place / name, allow_pickle=False)
-        except (OSError, ValueError, EOFError):
+            points = np.array(read_array(place / name, {"dtype": "<f4", "shape": [count, 2]}, verify=False))
+        except FirthianError:
+            # A damaged file is as good as none: the map is made again.
             continue
-        # A damaged file is as good as none: the map is made again.
-        if points.shape == (count, 2) and points.dtype == np.float32 and np.isfinite(points).all():
+        if np.isfinite(points).all():
             return points
     return None
 
