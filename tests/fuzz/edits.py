@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 #: No input grows beyond this by edits alone.
-LARGEST = 1 << 18
+LARGEST = 1 << 16
 
 
 class Draws(NamedTuple):
