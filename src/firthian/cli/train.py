@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from firthian.cli.options import (
     Json,
     Memory,
     Output,
+    Resume,
     Seed,
     Workers,
     counting_flags,
@@ -42,6 +44,10 @@ def train(
     memory: Memory = None,
     workers: Workers = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate sizes, memory, disk and time.")] = False,
+    checkpoint_every: Annotated[
+        float | None, typer.Option(help="Seconds between two saved steps; 0 saves every step. [default: 30]")
+    ] = None,
+    resume: Resume = False,
     force: Force = False,
     json: Json = False,
     counting: Any = None,
@@ -49,7 +55,7 @@ def train(
     """Learn word vectors from counts or a corpus."""
     from firthian.errors import FirthianError
     from firthian.recipes import find_recipe
-    from firthian.storage import check_target
+    from firthian.stopping import catching_signals
     from firthian.training import DEFAULT_RECIPE
     from firthian.training import train as train_vectors
 
@@ -67,13 +73,14 @@ def train(
         return
     if output is None:
         raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
-    check_target(output, force)
-    with on_terminal() as progress:
+    with catching_signals() as stop, on_terminal() as progress:
         vectors = train_vectors(
-            data, recipe, vector_size=vector_size, seed=seed, workers=workers,
-            memory=memory, counting=counting_settings, progress=progress, **options,
+            data, recipe, vector_size=vector_size, seed=seed, workers=workers, memory=memory,
+            counting=counting_settings, progress=progress, output=output, resume=resume, force=force,
+            checkpoint_every=checkpoint_every, stop=stop, **options,
         )  # fmt: skip
-        vectors.save(output, force=force)
+    for damaged in vectors.measured.pop("damaged_steps", ()):
+        print(f"firth: the saved step {damaged} was damaged; an earlier one was used", file=sys.stderr)
     if json:
         show_json({**vectors.record, **vectors.measured, "path": str(Path(output))})
         return
