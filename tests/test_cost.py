@@ -14,6 +14,7 @@ from firthian import cost
 from firthian.cost import Size, predict
 from firthian.errors import FirthianError
 from firthian.forecast import forecast
+from firthian.memory import LEAST_BUDGET
 from firthian.recipes import find_recipe
 
 ROWS = [row for row in scale.load() if row["what"] != "budget"]
@@ -92,6 +93,8 @@ def test_forecast_of_counts_and_of_a_corpus(corpus: Path) -> None:
     assert ready.training is not None
     assert forecast(counts, "sgns", vector_size=5, epochs=60).training.cpu > ready.training.cpu  # type: ignore[union-attr]
     assert forecast(counts, "ppmi").training is None
+    # The least budget that a dry run names is one that training accepts; a smaller one is refused.
+    ft.train(counts, "svd", vector_size=5, memory=max(LEAST_BUDGET, forecast(counts, "svd", vector_size=5).most_bytes))
     with pytest.raises(FirthianError, match="learns from vectors"):
         forecast(counts, "sparse")
 

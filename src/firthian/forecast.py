@@ -10,7 +10,7 @@ from firthian import cost
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.estimate import Estimate, estimate
 from firthian.errors import FirthianError
-from firthian.memory import show_size
+from firthian.memory import Problem, show_size
 from firthian.parallel import check_workers
 from firthian.recipes import find_recipe
 from firthian.training import check_dimension, is_counts
@@ -29,6 +29,8 @@ class Forecast:
     counting: Estimate | None
     #: None where no run of the recipe was measured.
     training: cost.Cost | None
+    #: What training takes at most: a smaller ``--memory`` is refused.
+    most_bytes: int
 
     def to_dict(self) -> dict[str, Any]:
         """Give the figures by name."""
@@ -44,8 +46,9 @@ class Forecast:
         lines.append(f"{'vectors':<18} {self.words:,} × {self.dimension}")
         if self.training is None:
             lines.append(f"{'training':<18} {self.recipe} was never measured (known are {', '.join(_measured())})")
-            return "\n".join(lines)
-        return "\n".join([*lines, "training:", *cost.describe(self.training, self.workers)])
+        else:
+            lines += ["training:", *cost.describe(self.training, self.workers)]
+        return "\n".join([*lines, f"{'least --memory':<18} {show_size(self.most_bytes)}"])
 
 
 def _measured() -> list[str]:
@@ -88,4 +91,5 @@ def forecast(
         usual = {option.name: option.default for option in chosen.options}
         passes = settings["epochs"] / usual["epochs"] if usual.get("epochs") else 1.0
         took = cost.predict(name, cost.Size(tokens, words, pairs, dimension), busy, speed, passes)
-    return Forecast(chosen.name, tokens, words, pairs, dimension, busy, counted, took)
+    most = chosen.memory.needed(Problem(words, pairs, dimension, tokens if chosen.source == "tokens" else 0))
+    return Forecast(chosen.name, tokens, words, pairs, dimension, busy, counted, took, most)

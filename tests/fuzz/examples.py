@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import firthian as ft
+from firthian.checkpoints import OnDisk
 from firthian.cooccurrence.rows import RowBlock, write_run
 from firthian.corpus.segments import tokenize_text, write_segment
 from firthian.corpus.tokenizer import Tokenizer
@@ -98,6 +99,16 @@ def runs() -> list[bytes]:
         )
         folder = target.parent
         write_run(folder, (0, 1), CORPUS, iter([block])).folder.rename(target)
+
+    return _both(make)
+
+
+@functools.cache
+def checkpoints() -> list[bytes]:
+    def make(target: Path) -> None:
+        arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.asfortranarray(np.ones((3, 2), dtype=np.float32))}
+        OnDisk(target.parent, every=0).write("sweep", 3, arrays, {"loss": [1.0, 0.5], "random": {"state": 1}})
+        (target.parent / "sweep@3").rename(target)
 
     return _both(make)
 

@@ -25,6 +25,7 @@ import numpy as np
 import firthian as ft
 from firthian.adapt import load as load_classifier
 from firthian.adapt.labelled import read_labelled, read_texts
+from firthian.checkpoints import OnDisk
 from firthian.cooccurrence.counting import read_words
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.merging import merge
@@ -166,6 +167,19 @@ def _runs(data: bytes) -> None:
 # What we wrote ourselves.
 
 
+def _checkpoint(data: bytes) -> None:
+    with _folder(data, "state.json") as path:
+        place = path.with_name("steps")
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        path.rename(place / "sweep@3")
+        (place / "sweep@²").mkdir()
+        states = OnDisk(place)
+        state = states.read("sweep")
+        # A damaged state is no error: it is as if it had never been saved, and the user is told.
+        assert (state is None) == bool(states.damaged)
+
+
 def _counts(data: bytes) -> None:
     with _folder(data, "counts.json") as path, _temporary_files_in_scratch():
         counts = Counts.load(path)
@@ -305,6 +319,7 @@ TARGETS: tuple[Target, ...] = (
     Target("phrases", examples.texts, _count(phrases=PhraseOptions(min_count=1, passes=2, threshold=0.1))),
     Target("spool.segment", examples.segments, _segment),
     Target("spool.run", examples.runs, _runs, edit_folder),
+    Target("checkpoint", examples.checkpoints, _checkpoint, edit_folder),
     Target("counts", examples.counts, _counts, edit_folder),
     Target("vectors.folder", examples.vector_folders, _vectors_folder, edit_folder),
     Target("vectors.safetensors", lambda: [examples.tensors()[0]], _safetensors),
