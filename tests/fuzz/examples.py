@@ -108,7 +108,7 @@ def checkpoints() -> list[bytes]:
     def make(target: Path) -> None:
         arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.asfortranarray(np.ones((3, 2), dtype=np.float32))}
         OnDisk(target.parent, every=0).write("sweep", 3, arrays, {"loss": [1.0, 0.5], "random": {"state": 1}})
-        (target.parent / "sweep@3").rename(target)
+        (target.parent / "sweep@000000003").rename(target)
 
     return _both(make)
 
