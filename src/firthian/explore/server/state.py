@@ -17,6 +17,12 @@ from firthian.vectors.vectors import Vectors
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 
+#: What holds vectors in a folder of ours, of model2vec, of sentence-transformers or of spaCy.
+_FILES = (
+    "vectors.json", "vectors.safetensors", "model.safetensors", "tokenizer.json", "0_StaticEmbedding/model.safetensors",
+    "0_StaticEmbedding/tokenizer.json", "vocab/vectors", "vocab/key2row", "vectors", "key2row",
+)  # fmt: skip
+
 #: Finished work is remembered for so many questions; a map of 100,000 words takes some 10 MB.
 _REMEMBERED = 12
 
@@ -58,7 +64,7 @@ class Model:
 
 def _stamp(path: Path) -> Stamp:
     """Give what changes when a file is replaced or written to."""
-    files = [path / "vectors.json", path / "vectors.safetensors"] if path.is_dir() else [path]
+    files = [path / name for name in _FILES] if path.is_dir() else [path]
     stamps = []
     for file in files:
         try:
