@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import counting, training
+from benchmarks import counting, explore, training
 
 ROOT = Path(__file__).parents[1]
 HISTORY = ROOT / "build" / "benchmarks.jsonl"
@@ -19,7 +19,7 @@ HISTORY = ROOT / "build" / "benchmarks.jsonl"
 def main() -> None:
     HISTORY.parent.mkdir(exist_ok=True)
     machine = {"machine": platform.machine(), "cores": os.cpu_count(), "python": platform.python_version()}
-    for name, task in (("counting", counting.main), ("training", training.main)):
+    for name, task in (("counting", counting.main), ("training", training.main), ("explore", explore.main)):
         figures = task()
         print(f"\n== {name}\n{json.dumps(figures, indent=1)}")
         with HISTORY.open("a") as file:
