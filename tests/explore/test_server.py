@@ -214,6 +214,14 @@ def test_fifty_at_once(served: Served) -> None:
         assert len(one["neighbors"]) == 5
 
 
+def test_answers_are_sent_at_once() -> None:
+    """On a socket that is not named as TCP asyncio leaves Nagle's delay on: 40 ms for each question of a connection."""
+    from firthian.explore.server.app import _bind
+
+    with _bind("127.0.0.1", 0) as bound:
+        assert bound.proto == socket.IPPROTO_TCP
+
+
 def test_half_a_request_and_nonsense_leave_it_alive(served: Served) -> None:
     for data in (
         b"GET / HT",
