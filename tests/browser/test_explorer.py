@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
-from firthian import count
+from firthian import Vectors, Vocabulary, count
 from tests.explore.planted import HOSTILE, Served, planted, save
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +56,7 @@ class Visit:
     def __init__(self, browser: Any, **options: Any) -> None:
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         self.page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(60_000)
         self.said: list[str] = []
         self.asked: list[str] = []
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
@@ -152,7 +153,7 @@ def test_analogy_pair_and_contexts(visit: Visit, served: Served) -> None:
     page.get_by_role("tab", name="Analogy").click()
     for name, word in (("a", "man"), ("b", "king"), ("c", "woman")):
         page.get_by_label(name, exact=True).fill(word)
-    page.get_by_role("button", name="…?").click()
+    page.get_by_role("button", name="what?").click()
     page.wait_for_selector("#panel .bars")
     assert words_of(page)[0] == "queen"
     visit.shoot("analogy")
@@ -182,6 +183,75 @@ def test_switch_and_compare_models(visit: Visit, served: Served) -> None:
     page.wait_for_selector(".hinton")
     visit.shoot("certainty")
     visit.check(served.url)
+
+
+def test_a_link_brings_everything_back(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url)
+    page.get_by_label("Model").select_option("second")
+    page.get_by_label("Map", exact=True).select_option("tsne")
+    page.get_by_role("tab", name="Two words").click()
+    page.get_by_label("One word").fill("tea")
+    page.get_by_label("Another word").fill("coffee")
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_selector("#panel .figure")
+    said, link = page.locator(".figure").inner_text(), page.url
+    page.goto("about:blank")
+    page = visit.open(link, "#panel .figure")
+    assert page.locator(".figure").inner_text() == said
+    assert page.locator("#model").input_value() == "second"
+    assert page.locator("#method").input_value() == "tsne"
+    visit.check(served.url)
+
+
+def test_light_and_dark_are_remembered(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(ground)
+    page.get_by_role("button", name="Change between light and dark").click()
+    changed = page.evaluate(ground)
+    assert changed != before
+    page.reload()
+    page.wait_for_selector("#map[data-ready]")
+    assert page.evaluate(ground) == changed
+
+
+def test_what_is_being_typed_stays(visit: Visit, served: Served) -> None:
+    """Facts come from the server while somebody types; they must not wipe the field."""
+    page, held = visit.page, []
+    page.route("**/api/models*", held.append)
+    page.goto(served.url)
+    page.locator("#word").fill("su")
+    while not held:
+        page.wait_for_timeout(20)
+    page.unroute("**/api/models*")
+    for route in held:
+        route.continue_()
+    page.wait_for_selector("#map[data-ready]")
+    assert page.locator("#word").input_value() == "su"
+
+
+@pytest.mark.slow
+def test_a_map_of_many_words(visit: Visit, tmp_path: Path) -> None:
+    """All of 120,000 points are drawn by WebGL, and found again under the pointer."""
+    random = np.random.default_rng(1)
+    rows = random.standard_normal((12, 8))[random.integers(12, size=120_000)] + 0.5 * random.standard_normal(
+        (120_000, 8)
+    )
+    save(Vectors(rows, Vocabulary([f"word{i}" for i in range(len(rows))])), tmp_path / "v")
+    with Served(tmp_path / "v") as server:
+        page = visit.open(server.url + "#limit=120000")
+        assert page.locator("#map-said").inner_text() == "120,000 of 120,000 words"
+        drawn = """() => {
+          const canvas = document.querySelector("#map canvas");
+          const gl = canvas.getContext("webgl2");
+          return gl && gl.getParameter(gl.ARRAY_BUFFER_BINDING) !== undefined && !gl.isContextLost();
+        }"""
+        assert page.evaluate(drawn)
+        page.locator("#map").hover()
+        page.mouse.wheel(0, -600)
+        page.wait_for_selector(".tip:not([hidden])")
+        visit.shoot("many")
+        visit.check(server.url)
 
 
 def test_markup_in_words_is_text(visit: Visit, served: Served) -> None:

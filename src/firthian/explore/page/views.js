@@ -37,7 +37,7 @@ export async function analogy(state, tools) {
   };
   const form = h("form", { class: "analogy", onSubmit: (event) => { event.preventDefault(); solve("c"); } },
     fields[0].element, h("span", {}, "is to"), fields[1].element, h("span", {}, "as"), fields[2].element,
-    h("span", {}, "is to"), h("button", { type: "submit" }, "…?"));
+    h("span", {}, "is to"), h("button", { type: "submit" }, "what?"));
   const parts = [h("h2", {}, "Analogy"), form];
   if (!(state.a && state.b && state.c)) {
     const example = { a: "man", b: "king", c: "woman" };
