@@ -39,16 +39,24 @@ class Model:
         self.trouble = ""
         self._lock = threading.Lock()
         self._stamp = _stamp(path)
-        self._vectors = open_vectors(path)
+        self._cut_short = False
+        #: The last vectors that could be read; their numbers are looked at only through ``vectors``.
+        self.opened = open_vectors(path)
 
     def vectors(self) -> Vectors:
         """Give the vectors as they are on disk now; where these cannot be read, the last ones that could."""
+        self.look()
+        if self._cut_short:
+            raise FirthianError(f"{self.name} was cut short on disk", hint="write it again: that will be noticed")
+        return self.opened
+
+    def look(self) -> None:
+        """Open the vectors again if they changed on disk."""
         stamp = _stamp(self.path)
         if stamp != self._stamp:
             with self._lock:
                 if stamp != self._stamp:
                     self._open_again(stamp)
-        return self._vectors
 
     def _open_again(self, stamp: Stamp) -> None:
         try:
@@ -56,8 +64,12 @@ class Model:
             fresh.searcher  # noqa: B018 - made now, so that damage shows before the old vectors are let go.
         except (FirthianError, OSError) as error:
             self.trouble = f"changed on disk, but cannot be read: {error}"
+            # A replaced file stays as it was for those who have it open. One that was cut short in its place takes the
+            # mapped numbers away: reading them would end the process.
+            before = {(name, inode): size for name, inode, size, _ in self._stamp if name.endswith(".safetensors")}
+            self._cut_short |= any(size < before.get((name, inode), 0) for name, inode, size, _ in stamp)
         else:
-            self._vectors, self.trouble = fresh, ""
+            self.opened, self.trouble, self._cut_short = fresh, "", False
             self.generation += 1
         self._stamp = stamp
 
