@@ -140,7 +140,7 @@ export async function evaluation(state, tools) {
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores" }, h("table", {},
       h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, found.rows.map((row) => h("tr", {},
-        h("th", { scope: "row" }, row.set), h("td", {}, row.measure), h("td", {}, row.value === null ? "–" : row.value.toFixed(3)),
+        h("th", { scope: "row" }, row.set.replaceAll("_", " ")), h("td", {}, row.measure), h("td", {}, row.value === null ? "–" : row.value.toFixed(3)),
         h("td", {}, row.low === null ? "" : `${row.low.toFixed(2)} – ${row.high.toFixed(2)}`),
         h("td", { title: row.covered === null ? undefined : `${row.covered} of ${row.items}` },
           row.covered === null || !row.items ? "" : `${Math.round((100 * row.covered) / row.items)} %`)))))),
