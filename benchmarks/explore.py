@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -20,10 +19,10 @@ from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 
+from benchmarks.results import Results
 from benchmarks.timing import FIRTH
 from firthian import Vectors, Vocabulary
 
-RESULTS = Path(__file__).parent / "results" / "explore.json"
 WORDS, DIMENSIONS = 400_000, 300
 PARALLEL = 50
 MAP_WORDS, MAP_DIMENSIONS, MAP_TOPICS = 10_000, 150, 200
@@ -75,7 +74,7 @@ def since(begun: float) -> float:
     return time.perf_counter() - begun
 
 
-def explorer(folder: Path, repeats: int) -> dict[str, Any]:
+def explorer(folder: Path, repeats: int = 3) -> dict[str, Any]:
     rows = np.random.default_rng(1).standard_normal((WORDS, DIMENSIONS), dtype=np.float32)
     Vectors(rows, Vocabulary([f"word{number}" for number in range(WORDS)])).save(folder / "vectors")
     del rows
@@ -153,12 +152,13 @@ def projection() -> dict[str, Any]:
     return {"words": MAP_WORDS, "dimensions": MAP_DIMENSIONS, "seconds": round(since(begun), 1), "asked": 60}
 
 
-def main(repeats: int = 3) -> dict[str, Any]:
+def main(again: bool = False) -> Results:
+    results = Results("explore")
     with tempfile.TemporaryDirectory() as name:
-        results = {"explorer": explorer(Path(name), repeats), "tsne": projection()}
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        results.row("explorer", lambda: explorer(Path(name)), again)
+    results.row("tsne", projection, again)
     return results
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(*map(int, sys.argv[1:])), indent=1))
+    print(json.dumps(main(again=True).rows, indent=1))
