@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -216,7 +217,10 @@ def exact_neighbours(rows: Array, wanted: int, progress: Progress | None = None)
 
 def _umap(rows: Array, options: Options, workers: int, progress: Progress) -> Array:
     """Use UMAP (McInnes et al. 2018) with its own defaults; a fixed seed makes it run on one thread."""
-    umap = require("umap", "umap")
+    with warnings.catch_warnings():
+        # It says that its parametric variant, which we do not use, is missing.
+        warnings.simplefilter("ignore", ImportWarning)
+        umap = require("umap", "umap")
     progress.start("UMAP")
     neighbours = max(2, min(15, len(rows) - 1))
     made = umap.UMAP(n_neighbors=neighbours, metric="cosine", random_state=options.seed, n_jobs=1)
