@@ -45,7 +45,7 @@ def adapt(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Learn to classify texts, and move the word vectors to where the task wants them."""
+    """Learn to classify texts, and move word vectors to suit the task."""
     from firthian.adapt.labelled import read_labelled
     from firthian.errors import FirthianError
     from firthian.storage import check_target

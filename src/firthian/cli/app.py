@@ -10,22 +10,18 @@ from typing import Any
 import typer
 
 from firthian._version import __version__
+from firthian.cli.help import GROUPS, Verb, Verbs
 from firthian.errors import FirthianError, from_os_error
 
 app = typer.Typer(
     name="firth",
+    cls=Verbs,
     help="Count a corpus once, then get word vectors from any count-based model.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-#: Every verb's module, in the order of the flow; each registers itself on ``app``.
-VERBS = (
-    "count", "merge", "train", "add", "score", "models", "neighbors", "analogy", "similarity", "convert",
-    "evaluate", "compare", "uncertain", "map", "explore", "adapt", "classify", "info", "datasets", "demo",
-)  # fmt: skip
 
 #: The exit code of what Ctrl-C ended: 128 and the number of the signal.
 _INTERRUPTED = 130
@@ -46,8 +42,12 @@ def _common(
     pass
 
 
-for _verb in VERBS:
+# Each verb's module registers itself on ``app``.
+for _verb in (verb for verbs in GROUPS.values() for verb in verbs):
     importlib.import_module(f"firthian.cli.{_verb}")
+for _typer in (app, *(group.typer_instance for group in app.registered_groups)):
+    for _command in _typer.registered_commands if _typer is not None else ():
+        _command.cls = Verb
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from firthian.cli.app import app
+from firthian.cli.help import Verbs
 from firthian.cli.options import Json, say, show_json
 from firthian.progress import on_terminal
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from firthian.datasets.store import Status
 
 datasets = typer.Typer(
-    help="List, fetch and verify corpora and evaluation sets.", no_args_is_help=True, rich_markup_mode=None
+    cls=Verbs, help="List, fetch and verify corpora and evaluation sets.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(datasets, name="datasets")
 
