@@ -6,7 +6,7 @@ STAMPS := $(VENV)/.stamps
 # The exports need no more than the CPU; name another build of torch where this one is too large.
 TORCH ?= torch==2.13.0
 
-.PHONY: browser demo test test-slow test-heavy lint bench docs clean
+.PHONY: browser demo test test-slow test-heavy lint bench docs docs-output clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -53,6 +53,9 @@ bench: $(STAMPS)/bench  ## speed and memory beside other tools
 
 docs: $(STAMPS)/dev  ## the documentation, in site/
 	$(BIN)/mkdocs build --strict
+
+docs-output: $(STAMPS)/dev  ## write what the tutorial and the how-to pages print into them
+	$(BIN)/python -m tests.docs.pages
 
 clean:
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

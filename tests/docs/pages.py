@@ -19,7 +19,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+DOCS = ROOT / "docs"
+#: Pages that run from top to bottom.
+PAGES = [DOCS / "tutorial.md", *sorted((DOCS / "howto").glob("*.md")), DOCS / "formats.md"]
+#: Pages with Python sessions.
+SESSIONS = [*PAGES, *sorted((DOCS / "reference").glob("*.md"))]
 
 #: Commands that prepare a machine; they are shown, and not run.
 SETUP = ("pip", "git", "make", "cd", "python")
@@ -28,7 +32,7 @@ SETUP = ("pip", "git", "make", "cd", "python")
 GROUPS = ("rec.sport.hockey", "sci.space", "rec.autos", "comp.graphics")
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-_SECONDS = re.compile(r"\d+(?:\.\d+)? s\b")
+_SECONDS = re.compile(r"\d+(?:\.\d+)? s\b(?: with \d+ workers?)?")
 
 
 @dataclass(frozen=True)

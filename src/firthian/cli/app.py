@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise KeyboardInterrupt
         sys.stdout.flush()
     except FirthianError as error:
-        code = _complain(error.message, error.hint, "--json" in arguments)
+        code = _complain(_as_typed(error.message, arguments), error.hint, "--json" in arguments)
     except (BrokenPipeError, SystemExit) as error:
         # The reader of our output went away, as `head` does: not an error, but nothing more can be written.
         # Typer may have noticed first; it then ends the process.
@@ -84,11 +84,30 @@ def main(arguments: list[str] | None = None) -> int:
     return code
 
 
-def _can_resume(arguments: list[str]) -> bool:
-    """Tell whether the verb that was interrupted has work to go on with."""
+def _parameters(arguments: list[str]) -> list[Any]:
+    """Give what the verb of a command takes."""
     commands = getattr(typer.main.get_command(app), "commands", {})
     verb = commands.get(arguments[0]) if arguments else None
-    return verb is not None and any("--resume" in parameter.opts for parameter in verb.params)
+    return [] if verb is None else list(verb.params)
+
+
+def _can_resume(arguments: list[str]) -> bool:
+    """Tell whether the verb that was interrupted has work to go on with."""
+    return any("--resume" in parameter.opts for parameter in _parameters(arguments))
+
+
+def _as_typed(message: str, arguments: list[str]) -> str:
+    """Name an option as the user typed it, where a message begins with the name that Python knows it by."""
+    name, must, rest = message.partition(" must be ")
+    if not must:
+        return message
+    flags = [flag for parameter in _parameters(arguments) if parameter.name == name for flag in parameter.opts]
+    given = {argument.partition("=")[0] for argument in arguments}
+    if flags:
+        name = next((flag for flag in flags if flag in given), flags[-1])
+    elif name in given or name.replace("_", "-") in given:
+        name = f"--set {name}"
+    return f"{name}{must}{rest}"
 
 
 def _complain(message: str, hint: str, as_json: bool, code: int = 2) -> int:

@@ -81,4 +81,7 @@ def verify(names: Names = None, json: Json = False) -> None:
     if json:
         show_json(found)
     if damaged:
-        raise FirthianError(f"damaged: {', '.join(damaged)}", hint="remove it and fetch it again")
+        raise FirthianError(
+            f"{', '.join(damaged)} {'is' if len(damaged) == 1 else 'are'} damaged",
+            hint="remove what is damaged and fetch it again with firth datasets fetch",
+        )

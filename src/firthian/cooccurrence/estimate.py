@@ -39,6 +39,7 @@ class Estimate:
 
     def describe(self) -> str:
         """Write the figures for people."""
+        workers = check_workers(None)
         head = "the whole corpus was read" if self.exact else f"estimated from {show_size(self.sample_bytes)} of text"
         return "\n".join(
             [
@@ -48,7 +49,7 @@ class Estimate:
                 f"{'pairs':<18} {self.pairs:,}",
                 f"{'disk':<18} {show_size(self.disk_bytes)}",
                 f"{'memory':<18} {show_size(self.memory_bytes)} without a budget",
-                f"{'time':<18} {self.seconds:.0f} s with {check_workers(None)} workers",
+                f"{'time':<18} {self.seconds:.0f} s with {workers} worker{'s' if workers > 1 else ''}",
             ]
         )
 

@@ -110,7 +110,10 @@ def sniff(path: str | os.PathLike[str]) -> Format:
             raise FirthianError(
                 f"{where} was written for another tool and is never read", hint="give the vectors it was made of"
             )
-        raise FirthianError(f"{where} is not a folder of vectors", hint="it holds no vectors.json")
+        raise FirthianError(
+            f"{where} is not a folder of vectors (it holds no vectors.json)",
+            hint="give one that Firthian wrote, or a file",
+        )
     if not where.exists():
         raise FirthianError(f"{where} does not exist", hint="check the path")
     try:
