@@ -102,6 +102,7 @@ def test_every_block_has_a_language_that_is_known() -> None:
     for page in SESSIONS:
         for block in blocks(page.read_text(encoding="utf-8")):
             assert block.language in ("sh", "python", "pycon", "text"), f"{page.name}, line {block.line}"
+            assert block.code.strip(), f"{page.name}, line {block.line} is empty: run make docs-output"
 
 
 def test_output_takes_the_place_of_what_stood_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
