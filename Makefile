@@ -8,7 +8,7 @@ TORCH ?= torch==2.13.0
 # The checker of accessibility is fetched, never kept in the repository.
 AXE := build/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: browser demo test test-slow test-heavy lint bench studies studies-quick docs fuzz clean
+.PHONY: browser demo test test-slow test-heavy lint bench studies studies-quick docs docs-output fuzz clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -75,6 +75,9 @@ studies-quick: $(STAMPS)/bench  ## the same on a small corpus, into build/studie
 
 docs: $(STAMPS)/dev  ## the documentation, in site/
 	$(BIN)/mkdocs build --strict
+
+docs-output: $(STAMPS)/dev  ## write what the tutorial and the how-to pages print into them
+	$(BIN)/python -m tests.docs.pages
 
 clean:
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

@@ -64,9 +64,9 @@ class Options:
         if self.method not in METHODS:
             raise FirthianError(f"there is no projection {self.method!r}", hint=suggest(self.method, METHODS))
         if not 1 <= self.perplexity <= 1000:
-            raise FirthianError(f"the perplexity must be 1 to 1000, got {self.perplexity}", hint="30 is usual")
+            raise FirthianError(f"perplexity must be from 1 to 1000, got {self.perplexity}", hint="30 is usual")
         if not 0 <= self.seed < 2**32:
-            raise FirthianError(f"the seed must be 0 to 2^32 - 1, got {self.seed}", hint="1 will do")
+            raise FirthianError(f"seed must be from 0 to 2^32 - 1, got {self.seed}", hint="1 will do")
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def sniff(path: str | os.PathLike[str]) -> Format:
             )
         raise FirthianError(
             f"{where} is not a folder of vectors",
-            hint="it holds no vectors.json, nor a model of spaCy, model2vec or sentence-transformers",
+            hint="give one with vectors.json, or a model of spaCy, model2vec or sentence-transformers",
         )
     if not where.exists():
         raise FirthianError(f"{where} does not exist", hint="check the path")

@@ -35,7 +35,7 @@ def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
         pipeline = spacy.blank(language or _ANY_LANGUAGE)
     except ImportError:
         raise FirthianError(
-            f"spaCy does not know the language {language!r}", hint="give a code such as en, or none"
+            f"spaCy does not know the language {language!r}", hint="give a code such as --language en, or none"
         ) from None
     strings = pipeline.vocab.strings
     keys = [strings.add(word) for word in words]
