@@ -145,7 +145,7 @@ def feed(firth, tmp_path, monkeypatch):
 def test_the_verb_learns_from_a_stream_and_goes_on_with_it(feed, tmp_path):
     """Two sittings give the bytes of one; a changed seed, another setting or a foreign folder is refused."""
     said = ["train", "-", "-m", "bayes-svi", "--dim", "4", "--min-count", "3", "--window", "2", "--sample", "0"]
-    said += ["--set", "batch_tokens=1100", "--json"]
+    said += ["--set", "batch_tokens=1100"]
     first, second = documents(0), documents(1, 5)
     texts = ["\n".join(lines) + "\n" for lines in (first, second)]
     for number, text in enumerate(texts):
