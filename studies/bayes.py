@@ -181,8 +181,8 @@ def claims(rows: dict[str, Any]) -> str:
         first, last = sweeps[0], sweeps[-1]
         lines.append(
             f"*The likelihood of the seen pairs rises over the sweeps* (Figure 13): does not hold from a spectral start: "
-            f"{first['seen']:.2f} a pair after sweep {first['sweep']}, {last['seen']:.2f} after {last['sweep']}, while the bound "
-            "rises all the time."
+            f"{first['seen']:.2f} a pair after sweep {first['sweep']}, {last['seen']:.2f} after {last['sweep']}, while the "
+            "bound rises all the time."
         )
     full, batches, skip = (rows.get(key) for key in ("tables/bayes", "batches/whole text", "tables/word2vec"))
     if full and skip:

@@ -110,7 +110,8 @@ def cosine_coverage(first: Vectors, second: Vectors, shared: list[str]) -> dict[
 def _on_line(vectors: Vectors, word: str, others: list[str]) -> tuple[Array, Array]:
     """Give atanh of the cosines of a word with others, and their standard deviations."""
     ends = np.array([vectors.similarity_interval(word, other, LEVEL) for other in others])
-    low, high = np.arctanh(ends).T
+    # Where few dimensions are left, intervals of cosines reach as far as they can.
+    low, high = np.arctanh(np.clip(ends, -1 + 1e-9, 1 - 1e-9)).T
     return (low + high) / 2, (high - low) / (2 * NormalDist().inv_cdf((1 + LEVEL) / 2))
 
 
