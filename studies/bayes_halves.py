@@ -20,7 +20,10 @@ TEMPERS = (1.0, 0.3, 0.1, 0.03)
 LEVEL = 0.9
 
 #: Words whose similarities with others are compared, and how many others of each.
-ASKED, OTHERS = 300, 40
+ASKED, OTHERS = 120, 40
+
+#: Bootstrap samples of words.
+RESAMPLES = 200
 
 
 def train_halves(data: Data, small: bool, temper: float) -> list[Vectors]:
@@ -72,7 +75,7 @@ def correlations(unsure: Array, apart: Array, count: Array) -> dict[str, Any]:
         left = residual(c[rows], x[rows]), residual(c[rows], y[rows])
         return _spearman(x[rows], y[rows]), _spearman(*left)
 
-    drawn = [both(random.integers(x.size, size=x.size)) for _ in range(500)]
+    drawn = [both(random.integers(x.size, size=x.size)) for _ in range(RESAMPLES)]
     low, high = np.percentile(drawn, [2.5, 97.5], axis=0)
     found = both(np.arange(x.size))
     return {
