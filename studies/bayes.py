@@ -66,7 +66,8 @@ what is maximised and may fall.
 
 {wordsim}
 Rows of vectors that are not to be had here (Turian's, SENNA's, LR-MVL's) have no figure of ours; `hpca` stands for
-PCA, `bayes-svi` for Algorithm 3, `bayes` for Algorithm 4.
+PCA, `bayes-svi` for Algorithm 3, `bayes` for Algorithm 4. Other dashes, here and below, are rows that were not
+computed.
 
 ## Tables 4 and 5: analogies
 
