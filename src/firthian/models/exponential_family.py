@@ -13,7 +13,7 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
-from firthian.models.families import Binomial, Family, Gaussian, NegativeBinomial, Poisson, Tweedie
+from firthian.models.families import Binomial, Family, Gaussian, LogGaussian, NegativeBinomial, Poisson, Tweedie
 from firthian.models.psd import WeightedPMI
 from firthian.run import Run
 from firthian.solvers.operators import SparseOperator
@@ -120,12 +120,9 @@ class FirstStep:
         )
 
     def _squares(self, pairs: SeenPairs) -> SeenPairs:
-        top = self.model.truncate_weights
         values = pairs.values
         positive = np.abs(values)
-        cut = np.minimum(positive, np.float32(top)) if top > 0 else positive
-        weights = self.model.family.weight(cut)
-        weights /= self.model.family.weight(np.float32(top)) if top > 0 else weights.max()
+        weights = self.model.scaled_weight(positive)
         # held-out pairs have weight 0
         return replace(pairs, values=np.log(positive), weights=np.where(values > 0, weights, 0).astype(np.float32))
 
@@ -193,6 +190,12 @@ class ExponentialFamily:
         """Words by contexts."""
         return self.words, self.words
 
+    def scaled_weight(self, mu: Array) -> Array:
+        """Give h = min(mu, x_max)^(2-p) and the like, scaled so that the largest is 1 (x_max 0: the largest of these)."""
+        top = self.truncate_weights
+        weights: Array = self.family.weight(np.minimum(mu, np.float32(top)) if top > 0 else mu)
+        return weights / (self.family.weight(np.float32(top)) if top > 0 else weights.max())
+
     def shares(self, factors: Factors) -> tuple[Array, Array]:
         """Give each word's and each context's part of what every pair costs."""
         if isinstance(self.family, Binomial):
@@ -234,13 +237,17 @@ class ExponentialFamily:
         Eigenvalues are taken by magnitude: the negative ones belong to words that replace each other, and carry syntax.
         """
         vectors = spectral_words(self.counts, self.run, dimension)
-        contexts = np.zeros_like(vectors)
+        return Factors(vectors, np.zeros_like(vectors), *self.marginals())
+
+    def marginals(self) -> tuple[Array, Array]:
+        """Give the biases of independence, mu = x_i·x_j/x; 0 where the link is not the logarithm."""
         if self.family.share_power == 0:
-            return Factors(vectors, contexts, np.zeros(self.words), np.zeros(self.words))
-        # independence: mu = x_i·x_j/x
+            return np.zeros(self.words), np.zeros(self.words)
         half = 0.5 * np.log(self.row_sums.sum())
-        biases = (np.log(np.maximum(sums, SMALLEST_COUNT)) - half for sums in (self.row_sums, self.column_sums))
-        return Factors(vectors, contexts, *biases)
+        word_bias, context_bias = (
+            np.log(np.maximum(sums, SMALLEST_COUNT)) - half for sums in (self.row_sums, self.column_sums)
+        )
+        return word_bias, context_bias
 
     def hold_out(self, share: float) -> HeldOut:
         """Take some seen pairs out of the fit, chosen by the seed, and give them."""
@@ -378,6 +385,10 @@ def negative_binomial(
     return ExponentialFamily(counts, run, family, bias, truncate_counts, diagonal, truncate_weights)
 
 
-def gaussian(counts: Counts, run: Run, truncate_counts: float = 0.0, diagonal: bool = True) -> ExponentialFamily:
-    """Constant variance: the SVD of the counts themselves."""
+def gaussian(
+    counts: Counts, run: Run, link: str = "identity", truncate_counts: float = 0.0, diagonal: bool = True
+) -> ExponentialFamily:
+    """Constant variance: the SVD of the counts themselves, or with ``link="log"`` means that cannot be negative."""
+    if link == "log":
+        return ExponentialFamily(counts, run, LogGaussian(), "both", truncate_counts, diagonal)
     return ExponentialFamily(counts, run, Gaussian(), "none", truncate_counts, diagonal)

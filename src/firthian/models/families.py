@@ -193,6 +193,19 @@ class Tweedie(Family):
         return slope / self.share_power, slope
 
 
+class LogGaussian(Tweedie):
+    """Constant variance with a log link: Tweedie's formulas at p = 0, so h = mu² and the loss is (x - mu)²/2 - x²/2."""
+
+    name = "gaussian-log"
+
+    def __init__(self) -> None:
+        self.parameter, self.share_power = 0.0, 2.0
+
+    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+        """1."""
+        return np.ones_like(mu)
+
+
 class NegativeBinomial(Family):
     """Variance mu + mu²/theta, log link. The paper gives it Poisson's weight; it is mu/(1 + mu/theta)."""
 

@@ -38,7 +38,23 @@ _TRUNCATE_WEIGHTS = Option(
 )
 _ITERATIVE = (
     Option("iterations", 1, "1 fits the seen pairs only, more go on to the likelihood of all pairs", "solver", low=1),
-    Option("epochs", 2, "sweeps of the first iteration", "solver", low=1),
+    Option(
+        "solver",
+        "sweeps",
+        "sweeps, or adagrad as in the paper: slower, from a random start",
+        "solver",
+        choices=("sweeps", "adagrad"),
+    ),
+    Option(
+        "epochs",
+        "auto",
+        "sweeps of the first iteration (auto: 2), or Adagrad's passes in each (auto: 15)",
+        "solver",
+        low=1,
+        words=("auto",),
+        whole=True,
+    ),
+    Option("alpha", 0.1, "learning rate of solver=adagrad", "solver", low=1e-9, high=10),
     Option("early_stop", False, "stop where held-out pairs are fitted best", "solver"),
     _UNSEEN,
     _SAMPLED,
@@ -109,6 +125,12 @@ LIKELIHOOD = (
         f"{_MODEL}:gaussian",
         f"{SOLVERS}.alternating:Alternating",
         (
+            Option(
+                "link",
+                "identity",
+                "identity: singular vectors; log: means above 0, and biases",
+                choices=("identity", "log"),
+            ),
             replace(_TRUNCATE_COUNTS, default=10.0),
             _DIAGONAL,
             Option("epochs", 10, "sweeps over contexts and words", "solver", low=1),
