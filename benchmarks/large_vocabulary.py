@@ -80,9 +80,8 @@ def show(found: dict[str, Any]) -> str:
             continue
         row = found[name]
         times = [f"{found[counts]['wall']:.0f}", f"{row['wall']:.0f}", f"{row['peak_mb'] / 1000:.1f}"]
-        for kind in ("scores", "scores of the first 25k"):
-            if kind in row:
-                rows.append([f"{name}, {kind}" if kind != "scores" else name, *times, *score_cells(row[kind])])
+        named = {"scores": name, "scores of the first 25k": f"{name}, the first 25k words"}
+        rows += [[label, *times, *score_cells(row[kind])] for kind, label in named.items() if kind in row]
     return table(["", "counting s", "training s", "peak GB", *SHORT], rows) + f"\n{os.cpu_count()} cores\n"
 
 

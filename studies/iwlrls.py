@@ -1,4 +1,4 @@
-"""IWLRLS' Figure 1 and Tables 2 to 6: families, iterations, the power, truncation, penalty, biases. ``python -m studies.iwlrls``
+"""IWLRLS' Figure 1 and Tables 2 to 6: families, iterations, power, truncation, penalty, biases. ``python -m studies.iwlrls``
 
 The paper's corpus is text8 (17 M tokens of Wikipedia, about 11,000 words seen 50 times); ours is enwiki17m with the same
 limits. ``--quick`` tries everything on 10 MB. Rows that are known are not computed again.
@@ -16,7 +16,7 @@ from firthian.recipes import find_recipe
 from firthian.run import Run
 from firthian.solvers.cells import combine
 from firthian.solvers.iwlrls import IWLRLS, Sweeps
-from studies.common import SHORT, Study, corpus_path, score_cells, scores, table, timed
+from studies.common import Study, corpus_path, scores, timed
 from studies.iwlrls_page import write_page
 
 
@@ -80,7 +80,9 @@ class Bench:
             seconds += more
             words = combine(factors.words, factors.contexts, settings["combine"])
             judged = scores(ft.Vectors(words.copy(), counts.vocabulary))
-            found.append({"iteration": iteration + 1, "seconds": round(seconds, 1), "objective": values[-1], "scores": judged})
+            found.append(
+                {"iteration": iteration + 1, "seconds": round(seconds, 1), "objective": values[-1], "scores": judged}
+            )
         return found
 
 
@@ -132,7 +134,8 @@ def main() -> None:
             filled = {key: given[key] if key in given and value == 0 else value for key, value in options.items()}
             study.row(name, functools.partial(bench.trained, recipe, **filled))
     if not chosen.only:
-        write_page(study, FOLLOWED, TRAINED, bench.scale.min_count, bench.scale.dimension)
+        words = study.row("words", lambda: len(bench.counts("dynamic").vocabulary))
+        write_page(study, TRAINED, bench.scale.min_count, bench.scale.dimension, words)
 
 
 if __name__ == "__main__":

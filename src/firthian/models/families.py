@@ -178,9 +178,9 @@ class Tweedie(Family):
         return 2 * (x ** (2 - p) / ((1 - p) * (2 - p)) - x * mu ** (1 - p) / (1 - p) + mu ** (2 - p) / (2 - p))
 
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
-        """mu^(2-p)/(2-p) - x·mu^(1-p)/(1-p)."""
+        """mu^(2-p)/(2-p) - x·(mu^(1-p) - 1)/(1-p): the 1 keeps it small as p approaches 1."""
         p = self.parameter
-        return np.exp((2 - p) * eta) / (2 - p) - x * np.exp((1 - p) * eta) / (1 - p)
+        return np.exp((2 - p) * eta) / (2 - p) - x * np.expm1((1 - p) * eta) / (1 - p)
 
     def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """mu^(2-p) - x·mu^(1-p)."""
@@ -194,7 +194,7 @@ class Tweedie(Family):
 
 
 class LogGaussian(Tweedie):
-    """Constant variance with a log link: Tweedie's formulas at p = 0, so h = mu² and the loss is (x - mu)²/2 - x²/2."""
+    """Constant variance with a log link: Tweedie's formulas at p = 0, so h = mu² and the loss is (x - mu)²/2 and a constant."""
 
     name = "gaussian-log"
 
