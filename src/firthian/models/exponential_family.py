@@ -142,7 +142,7 @@ class FirstStep:
 class ExponentialFamily:
     """The likelihood of counts under a family; ``side`` gives the half problems that solvers work on.
 
-    ``truncate_counts`` cuts counts off (0: never), ``diagonal`` keeps a word's company with itself. With a log link, biases
+    ``truncate_counts`` cuts counts off (``none``: never), ``diagonal`` keeps a word's company with itself. With a log link, biases
     start at the marginals, log x_i and log x_j; ``bias`` says which of them are fitted, the others stay there.
     ``truncate_weights`` limits the weights of the first least squares problem (0: not at all).
     """
@@ -153,7 +153,7 @@ class ExponentialFamily:
         run: Run,
         family: Family,
         bias: str = "none",
-        truncate_counts: float = 0.0,
+        truncate_counts: float | str = "none",
         diagonal: bool = True,
         truncate_weights: float = 0.0,
         negative: float = 0.0,
@@ -170,8 +170,9 @@ class ExponentialFamily:
         self.negative = negative
         #: Whether the power is to be found on held-out pairs.
         self.profile = False
-        self.pairs = _prepared(counts, truncate_counts, diagonal)
-        changed = truncate_counts > 0 or not diagonal
+        most = np.inf if truncate_counts == "none" else float(truncate_counts)
+        self.pairs = _prepared(counts, most, diagonal)
+        changed = most < np.inf or not diagonal
         self.row_sums, self.column_sums = (
             _sums(self.pairs, self.words) if changed else (counts.row_sums, counts.column_sums)
         )
@@ -276,13 +277,13 @@ def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
     return np.ascontiguousarray(vectors * scale, dtype=np.float32)
 
 
-def _prepared(counts: Counts, truncate_counts: float, diagonal: bool) -> SeenPairs:
+def _prepared(counts: Counts, most: float, diagonal: bool) -> SeenPairs:
     """Give the pairs in the types the kernels are compiled for, cut off and without the diagonal where asked."""
     indptr = np.asarray(counts.indptr).astype(np.int64, copy=False)
     indices = np.asarray(counts.indices).astype(np.int32, copy=False)
     values = np.asarray(counts.values).astype(np.float32, copy=False)
-    if truncate_counts > 0:
-        values = np.minimum(values, np.float32(truncate_counts))
+    if most < np.inf:
+        values = np.minimum(values, np.float32(most))
     if not diagonal:
         kept = indices != counts.rows_of(0, len(counts.vocabulary))
         indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
@@ -328,7 +329,7 @@ def binomial(
     run: Run,
     negative: float = 6.0,
     ns_exponent: float = 0.6,
-    truncate_counts: float = 0.0,
+    truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
     """SGNS as a likelihood (EMF): X of n = X + k·x_i·x_j^a/Z draws, with chance sigma(u·c)."""
@@ -349,7 +350,7 @@ def tweedie(
     power: float | str = 1.25,
     bias: str = "both",
     truncate_weights: float = 10.0,
-    truncate_counts: float = 0.0,
+    truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
     """Variance mu^p: GloVe after one iteration, a likelihood of harmonic counts after more. ``auto`` is settled later."""
@@ -364,7 +365,7 @@ def poisson(
     run: Run,
     bias: str = "both",
     truncate_weights: float = 10.0,
-    truncate_counts: float = 0.0,
+    truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
     """Variance mu."""
@@ -377,7 +378,7 @@ def negative_binomial(
     theta: float = 1.0,
     bias: str = "both",
     truncate_weights: float = 10.0,
-    truncate_counts: float = 0.0,
+    truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
     """Variance mu + mu²/theta."""
@@ -386,7 +387,7 @@ def negative_binomial(
 
 
 def gaussian(
-    counts: Counts, run: Run, link: str = "identity", truncate_counts: float = 0.0, diagonal: bool = True
+    counts: Counts, run: Run, link: str = "identity", truncate_counts: float | str = "none", diagonal: bool = True
 ) -> ExponentialFamily:
     """Constant variance: the SVD of the counts themselves, or with ``link="log"`` means that cannot be negative."""
     if link == "log":
