@@ -17,24 +17,28 @@ from firthian.storage import write_file
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "studies"
-BUILD = ROOT / "build" / "studies"
+QUICK = ROOT / "build" / "studies" / "quick"
 
 #: The seven sets of the papers, in the order of their tables.
 SETS = ("ws353_similarity", "ws353_relatedness", "men", "mturk287", "simlex999", "google", "msr")
 SHORT = ("WS sim", "WS rel", "MEN", "MTurk", "SimLex", "Google", "MSR")
 
+#: A set on which nothing in this project was chosen, to check what was chosen on the others.
+HELD_OUT = ("rw",)
+
 
 class Study:
     """Rows of a study, each computed once and kept in ``studies/results/NAME.json``, so that a stopped study goes on.
 
-    A ``quick`` study tries everything on a small corpus; its rows and its page stay under ``build/studies``.
+    A ``quick`` one tries everything on a small corpus; its rows, its page and its pictures stay in ``build/studies/quick``.
     """
 
     def __init__(self, name: str, quick: bool = False) -> None:
         self.name, self.quick = name, quick
-        self.pages = BUILD if quick else PAGES
-        self.path = BUILD / f"{name}-quick.json" if quick else ROOT / "studies" / "results" / f"{name}.json"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.pages = QUICK if quick else PAGES
+        self.path = (QUICK if quick else ROOT / "studies" / "results") / f"{name}.json"
+        for folder in (self.pages, self.path.parent):
+            folder.mkdir(parents=True, exist_ok=True)
 
     @property
     def rows(self) -> dict[str, Any]:
@@ -51,9 +55,12 @@ class Study:
             print(f"{self.name}: {key} ({time.perf_counter() - begin:.0f} s)", flush=True)
         return self.rows[key]
 
+    def picture(self, name: str) -> Path:
+        """Say where a picture of the page belongs."""
+        return self.pages / f"{self.name}_{name}.png"
+
     def write(self, text: str) -> Path:
         """Write the page of the study, with where it was made."""
-        self.pages.mkdir(parents=True, exist_ok=True)
         page = self.pages / f"{self.name}.md"
         machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
         parts = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
@@ -67,9 +74,9 @@ def corpus_path(quick: bool) -> str:
     whole = Path(locate("enwiki17m"))
     if not quick:
         return str(whole)
-    part = BUILD / "enwiki-10mb.txt"
+    part = QUICK / "enwiki-10mb.txt"
     if not part.exists():
-        part.parent.mkdir(parents=True, exist_ok=True)
+        QUICK.mkdir(parents=True, exist_ok=True)
         with whole.open("rb") as file:
             write_file(part, file.read(10_000_000))
     return str(part)
@@ -80,8 +87,8 @@ def scores(vectors: Any) -> dict[str, float]:
 
     Where Google's sections are known, ``semantic`` and ``syntactic`` hold 3CosAdd of its two halves.
     """
-    facts = firthian.evaluate(vectors, sets=list(SETS), resamples=10).to_dict()
-    found = {name: facts["similarity"][name]["spearman"] for name in SETS[:5]}
+    facts = firthian.evaluate(vectors, sets=[*SETS, *HELD_OUT], resamples=10).to_dict()
+    found = {name: facts["similarity"][name]["spearman"] for name in (*SETS[:5], *HELD_OUT)}
     for name in SETS[5:]:
         found[name] = facts["analogy"][name]["3cosadd"]
         found[f"{name} mul"] = facts["analogy"][name]["3cosmul"]

@@ -184,7 +184,7 @@ def table_2(study: Study, bench: Bench) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, under build/studies")
+    parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, into build/studies/quick")
     parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
     chosen = parser.parse_args()
     study, bench = Study("emf", chosen.quick), Bench(chosen.quick)

@@ -119,7 +119,7 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, under build/studies")
+    parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, into build/studies/quick")
     parser.add_argument("--only", default="", help="only rows whose name holds this; the page is not written")
     chosen = parser.parse_args()
     study, bench = Study("iwlrls", chosen.quick), Bench(chosen.quick)

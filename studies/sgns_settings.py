@@ -16,7 +16,7 @@ from typing import Any
 import firthian as ft
 from firthian.datasets import locate
 from firthian.storage import write_file
-from studies.common import BUILD, SETS, SHORT, Study, corpus_path, score_cells, scores, table, timed
+from studies.common import HELD_OUT, QUICK, SETS, SHORT, Study, corpus_path, score_cells, scores, table, timed
 
 OTHER_BEGIN = 200_000_000
 
@@ -37,8 +37,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 PAGE = """# Settings of sgns on two corpora
 
 The settings of `sgns` were chosen by looking at the seven sets on enwiki17m. To see whether they are an accident of that text,
-the same is done on other articles: bytes 200 to 300 million of enwiki70m ({other} words seen {least} times or more; enwiki17m has
-{first}). {dimension} dimensions; Spearman's correlation, 3CosAdd / 3CosMul. `mean` is that of the seven (3CosAdd).
+the same is done on other articles: bytes 200 to 300 million of enwiki70m ({other} words seen {least} times or more; enwiki17m
+has {first}). {dimension} dimensions; Spearman's correlation, 3CosAdd / 3CosMul. `mean` is that of the seven (3CosAdd); RW, rare
+words, is a set on which nothing was chosen.
 
 ## enwiki17m
 
@@ -54,7 +55,7 @@ the same is done on other articles: bytes 200 to 300 million of enwiki70m ({othe
 def other_corpus(quick: bool) -> str:
     """Cut the other articles out of enwiki70m, from a beginning of a line on."""
     size = 10_000_000 if quick else 100_000_000
-    part = BUILD / f"enwiki-other-{size // 1_000_000}mb.txt"
+    part = QUICK.parent / f"enwiki-other-{size // 1_000_000}mb.txt"
     if not part.exists():
         source = Path(locate("enwiki70m"))
         with lzma.open(source) if source.suffix == ".xz" else source.open("rb") as file:
@@ -73,7 +74,7 @@ def mean(found: dict[str, float]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="10 MB of each corpus, under build/studies")
+    parser.add_argument("--quick", action="store_true", help="10 MB of each corpus, into build/studies/quick")
     chosen = parser.parse_args()
     study = Study("sgns_settings", chosen.quick)
     least, dimension = (20, 50) if chosen.quick else (50, 150)
@@ -111,8 +112,11 @@ def main() -> None:
 
 
 def _table(found: dict[str, Any]) -> str:
-    lines = [[name, *score_cells(row["scores"]), f"{mean(row['scores']):.4f}"] for name, row in found.items()]
-    return table(["", *SHORT, "mean"], lines)
+    lines = [
+        [name, *score_cells(row["scores"]), f"{mean(row['scores']):.4f}", f"{row['scores'][HELD_OUT[0]]:.3f}"]
+        for name, row in found.items()
+    ]
+    return table(["", *SHORT, "mean", "RW"], lines)
 
 
 def claims(rows: dict[str, dict[str, Any]]) -> str:

@@ -10,7 +10,9 @@ from firthian.recipes.recipe import Option, Recipe
 _MODEL = f"{MODELS}.exponential_family"
 
 _NEGATIVE = Option("negative", 6.0, "k: noise for each pair that was seen", low=1e-9)
-_TRUNCATE_COUNTS = Option("truncate_counts", "none", "larger counts are cut off here; none: never", low=1e-9, words=("none",))
+_TRUNCATE_COUNTS = Option(
+    "truncate_counts", "none", "larger counts are cut off here; none: never", low=1e-9, words=("none",)
+)
 _DIAGONAL = Option("diagonal", True, "a word may be its own context")
 _RIDGE = Option("ridge", 0.0, "weight of the squared lengths of all vectors", "solver", low=0)
 _UNSEEN = Option(
