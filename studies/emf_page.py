@@ -41,25 +41,27 @@ PAGE = """# Explicit matrix factorisation
 Li, Xu, Tian, Jiang, Zhong and Chen (2015), Tables 1 and 2. Share of Google's analogies solved by 3CosAdd, in per cent, on
 questions whose words are known. Ours first, the paper's in brackets.
 
-The paper's corpus is enwik9 (124 M tokens of marked-up Wikipedia), ours enwiki17m (17 M tokens of plain text). Words are kept from
-the same relative frequency on, so vocabularies are of a like size: {words}. With a seventh of the text all figures are lower;
-they compare down a column. {dimension} dimensions, dynamic windows of 5, sub-sampling 1e-3, seed 1.
+The paper's corpus is enwik9 (124 M tokens of marked-up Wikipedia), ours enwiki17m (17 M tokens of plain text). Words are kept
+from the same relative frequency on, so vocabularies are of a like size:
+{words}
+With a seventh of the text all figures are lower; they compare down a column. {dimension} dimensions, dynamic windows of 5,
+sub-sampling 1e-3, seed 1.
 
 ## Table 1: methods
 
-SGNS is word2vec's stochastic algorithm (`sgns-sgd`, {passes} passes), IMF the SVD of shifted positive PMI, EMF the same objective as
-SGNS: by sweeps (`emf`, the package's own solver, stopped after six) and by the paper's algorithm (`emf-amemf`, {turns} turns with
-the Lipschitz step; the paper's constant step belongs to its counts). The noise distribution is that of the words, as in the paper.
-The slow methods were run for the last column and for k = 4 in the first.
+SGNS is word2vec's stochastic algorithm (`sgns-sgd`, passes: {passes}), IMF the SVD of shifted positive PMI, EMF the same objective
+as SGNS: by sweeps (`emf`, the package's own solver, stopped after six) and by the paper's algorithm (`emf-amemf`, {turns} turns
+with the Lipschitz step; the paper's constant step belongs to its counts). The noise distribution is that of the words, as in the
+paper. The slow methods were run for the last column and for k = 4 in the first.
 
 {first}
 {time}
 
 ## Table 2: held-out questions after teaching the others
 
-Some questions are taught (`semf`), the others asked; {asked}. `random` is the paper's split. Its
-questions share pairs of words, so most pairs that are asked were taught in other questions. In `strict` pairs are divided, and a
-question is asked only if neither of its pairs was taught.
+Some questions are taught (`semf`), the others asked. `random` is the paper's split. Its questions share pairs of words, so most
+pairs that are asked were taught in other questions. In `strict` pairs are divided, and a question is asked only if neither of its
+pairs was taught. {asked}
 
 {second}
 ![Held-out accuracy against lambda]({figure})
@@ -72,16 +74,18 @@ question is asked only if neither of its pairs was taught.
 def write_page(study: Study, scale: Any) -> None:
     """Make the page of rows that are known."""
     rows = study.rows
-    figure = study.pages / f"{study.name}_table2.png"
+    figure = study.picture("table2")
     draw(rows, scale, figure)
-    sizes = ", ".join(
-        f"{rows[f'1 {theirs} 1 SPPMI']['words']:,} ({theirs} in the paper, {least} here)"
+    sizes = "\n".join(
+        f"{theirs:,} there is {least} here, {rows[f'1 {theirs} 1 SPPMI']['words']:,} words and "
+        f"{rows[f'1 {theirs} 1 SPPMI']['questions']:,} questions;"
         for theirs, least in scale.least.items()
     )
     ratio = scale.ratios[-1 if len(scale.ratios) < 3 else 2]
     counts = {kind: rows[f"2 {kind} {ratio:g} 0"] for kind in scale.weights}
-    asked = "; ".join(
-        f"{kind}, {ratio:.0%}: {row['taught']:,} taught, {row['asked']:,} asked" for kind, row in counts.items()
+    asked = " ".join(
+        f"At {ratio:.0%} the {kind} split teaches {row['taught']:,} questions and asks {row['asked']:,}."
+        for kind, row in counts.items()
     )
     study.write(
         PAGE.format(
@@ -155,9 +159,8 @@ def claims(rows: dict[str, Any], scale: Any) -> str:
         for k in scale.negatives
     ]
     worst = min(100 * (a - b) for a, b in pairs)
-    lines.append(
-        f"* IMF is well below EMF: {'holds' if worst > 5 else 'does not hold everywhere'} (the smallest distance is {worst:.1f} points)."
-    )
+    verdict = "holds" if worst > 5 else "does not hold everywhere"
+    lines.append(f"* IMF is well below EMF: {verdict} (the smallest distance is {worst:.1f} points).")
     falls = all(
         rows[f"1 {theirs} {k} IMF"]["accuracy"] > rows[f"1 {theirs} {more} IMF"]["accuracy"]
         for theirs in scale.least
