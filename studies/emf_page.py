@@ -49,19 +49,19 @@ sub-sampling 1e-3, seed 1.
 
 ## Table 1: methods
 
-SGNS is word2vec's stochastic algorithm (`sgns-sgd`, passes: {passes}), IMF the SVD of shifted positive PMI, EMF the same objective
-as SGNS: by sweeps (`emf`, the package's own solver, stopped after six) and by the paper's algorithm (`emf-amemf`, {turns} turns
-with the Lipschitz step; the paper's constant step belongs to its counts). The noise distribution is that of the words, as in the
-paper. The slow methods were run for the last column and for k = 4 in the first.
+SGNS is word2vec's stochastic algorithm (`sgns-sgd`, passes: {passes}), IMF the SVD of shifted positive PMI, EMF the same
+objective as SGNS: by sweeps (`emf`, the package's own solver, stopped after six) and by the paper's algorithm (`emf-amemf`,
+{turns} turns with the Lipschitz step; the paper's constant step belongs to its counts). The noise distribution is that of
+the words, as in the paper. The slow methods were run for the last column and for k = 4 in the first.
 
 {first}
 {time}
 
 ## Table 2: held-out questions after teaching the others
 
-Some questions are taught (`semf`), the others asked. `random` is the paper's split. Its questions share pairs of words, so most
-pairs that are asked were taught in other questions. In `strict` pairs are divided, and a question is asked only if neither of its
-pairs was taught. {asked}
+Some questions are taught (`semf`), the others asked. `random` is the paper's split. Its questions share pairs of words, so
+most pairs that are asked were taught in other questions. In `strict` pairs are divided, and a question is asked only if
+neither of its pairs was taught. {asked}
 
 {second}
 ![Held-out accuracy against lambda]({figure})

@@ -61,16 +61,17 @@ Baer, Seto and Wells (2018), Figure 1 and Tables 2 to 6. Accuracy on Google's an
 whose words are known: semantic / syntactic / total. Ours first, the paper's in brackets.
 
 The paper's corpus is text8, ours enwiki17m ({words:,} words seen {least} times or more; the paper has about 11,000): other
-articles, as many tokens, and more and rarer words, so more questions and more candidates for each answer. Figures compare down a
-column and in direction, not across. {dimension} dimensions, seed 1. Each problem is fitted by sweeps, not by 50 passes of
-Adagrad, so "iteration" means: the first least squares problem by two sweeps, every further one by a single sweep over all pairs.
-The penalty is the paper's number, but the objectives differ by a factor (half of the squares, weights of at most 1).
+articles, as many tokens, and more and rarer words, so more questions and more candidates for each answer. Figures compare
+down a column and in direction, not across. {dimension} dimensions, seed 1. Each problem is fitted by sweeps, not by 50
+passes of Adagrad, so "iteration" means: the first least squares problem by two sweeps, every further one by a single sweep
+over all pairs. The penalty is the paper's number, but the objectives differ by a factor (half of the squares, weights of at
+most 1).
 
 ## Table 2: iterations
 
 "full" is the iteration with the best total, as in the paper, so it is chosen on the test questions; so is the paper's "early
-stop", the best one between the first and that. "held out" stops where 2 % of the seen pairs are fitted best: nothing of the test
-is used.
+stop", the best one between the first and that. "held out" stops where 2 % of the seen pairs are fitted best: nothing of the
+test is used.
 
 {steps}
 ## Figure 1
@@ -80,8 +81,8 @@ is used.
 {options}
 ## All families
 
-Scores on the seven sets (Spearman's correlation; 3CosAdd / 3CosMul). `tweedie` is counted in harmonic windows of 10, the others
-in dynamic windows of 5 with sub-sampling. Seconds are for training, on a machine with much other work.
+Scores on the seven sets (Spearman's correlation; 3CosAdd / 3CosMul). `tweedie` is counted in harmonic windows of 10, the
+others in dynamic windows of 5 with sub-sampling. Seconds are for training, on a machine with much other work.
 
 {families}
 ## Which of the paper's claims hold here

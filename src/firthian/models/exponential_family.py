@@ -142,8 +142,9 @@ class FirstStep:
 class ExponentialFamily:
     """The likelihood of counts under a family; ``side`` gives the half problems that solvers work on.
 
-    ``truncate_counts`` cuts counts off, ``diagonal`` keeps a word's company with itself. With a log link, biases start at the marginals, log x_i and log x_j; ``bias`` says which of them are fitted, the others stay there.
-    ``truncate_weights`` limits the weights of the first least squares problem (0: not at all).
+    ``truncate_counts`` cuts counts off, ``diagonal`` keeps a word's company with itself. With a log link, biases start at
+    the marginals, log x_i and log x_j; ``bias`` says which of them are fitted, the others stay there. ``truncate_weights``
+    limits the weights of the first least squares problem (0: not at all).
     """
 
     def __init__(
