@@ -186,8 +186,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, into build/studies/quick")
     parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
+    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
     chosen = parser.parse_args()
-    study, bench = Study("emf", chosen.quick), Bench(chosen.quick)
+    study, bench = Study("emf", chosen.quick, chosen.seconds), Bench(chosen.quick)
     if not chosen.page:
         for part in (table_1, table_2, table_1_slow):
             part(study, bench)

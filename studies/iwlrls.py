@@ -121,8 +121,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, into build/studies/quick")
     parser.add_argument("--only", default="", help="only rows whose name holds this; the page is not written")
+    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
     chosen = parser.parse_args()
-    study, bench = Study("iwlrls", chosen.quick), Bench(chosen.quick)
+    study, bench = Study("iwlrls", chosen.quick, chosen.seconds), Bench(chosen.quick)
     for name, (recipe, number, options) in FOLLOWED.items():
         if chosen.only in name:
             iterations = number or bench.scale.iterations

@@ -75,8 +75,9 @@ def mean(found: dict[str, float]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="10 MB of each corpus, into build/studies/quick")
+    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
     chosen = parser.parse_args()
-    study = Study("sgns_settings", chosen.quick)
+    study = Study("sgns_settings", chosen.quick, chosen.seconds)
     least, dimension = (20, 50) if chosen.quick else (50, 150)
     where = {"enwiki17m": corpus_path, "other": other_corpus}
 
