@@ -16,6 +16,7 @@ from firthian.solvers import steps, unseen
 from firthian.solvers.alternating import Alternating, sweep
 from firthian.solvers.cg_als import ConjugateGradients
 from firthian.solvers.iwlrls import IWLRLS, find_power
+from firthian.solvers.supervised import Supervised
 from tests.models.common import counts_of, random_counts
 from tests.reference import glove as glove_twin
 from tests.reference import likelihood as twin
@@ -324,6 +325,14 @@ def test_truncated_counts_and_the_diagonal():
     assert not (rows == model.pairs.indices).any()
 
 
+class _NoStart(ExponentialFamily):
+    def __init__(self, counts):
+        super().__init__(counts, ALONE, Poisson(), "both")
+
+    def start(self, dimension):
+        raise AssertionError("the memory is looked at first")
+
+
 def test_bad_input_is_told():
     _, counts = random_counts(20)
     with pytest.raises(FirthianError, match="binomial family has no bias"):
@@ -333,6 +342,10 @@ def test_bad_input_is_told():
     side = ef.binomial(counts, ALONE).side("words", ef.binomial(counts, ALONE).start(2))
     with pytest.raises(FirthianError, match=r"exact treatment.*unseen=expanded"):
         unseen.Exact().gradient(side, Run(budget=1000), 1)
+    for solver in (Alternating(unseen="exact"), Supervised(unseen="exact"), IWLRLS(iterations=2, unseen="exact")):
+        # before the start, which takes long where there are many words
+        with pytest.raises(FirthianError, match=r"exact treatment.*unseen=expanded"):
+            solver.solve(_NoStart(counts), 2, Run(budget=1000))
     for name, option in (("tweedie", {"power": 0.5}), ("sgns", {"negative": -1}), ("tweedie", {"truncate_weights": 0})):
         with pytest.raises(FirthianError, match=next(iter(option))):
             ft.train(counts, name, vector_size=2, **option)

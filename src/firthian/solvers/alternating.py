@@ -45,6 +45,8 @@ class Alternating:
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
+        if self.unseen == "exact":
+            unseen.check_dense(model.words, dimension, run)
         factors = model.start(dimension)
         treatment = unseen.choose(self.unseen, self.sampled_zeros)
         rule = steps.choose(self.step, self.damping)

@@ -71,6 +71,8 @@ class IWLRLS:
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
         stats: dict[str, Any] = {"unseen": "ignored" if self.iterations == 1 else self.unseen, "solver": self.solver}
+        if self.unseen == "exact" and self.iterations > 1:
+            unseen.check_dense(model.words, dimension, run)
         way: Sweeps | Passes = Sweeps(self) if self.solver == "sweeps" else Passes(self)
         start = way.start(model, dimension, run)
         held = model.hold_out(HELD_OUT) if self.early_stop or model.profile else None
