@@ -38,8 +38,12 @@ _BIAS = Option("bias", "both", "which biases are fitted; the others are log marg
 _TRUNCATE_WEIGHTS = Option(
     "truncate_weights", 10.0, "counts from here on have weight 1 in the first iteration", low=1e-9
 )
+_ITERATIONS = Option(
+    "iterations", 1, "1 fits the seen pairs only, more go on to the likelihood of all pairs", "solver", low=1
+)
+#: One step of these is nobody's method; four are near the likelihood they are named after.
+_LIKELIHOOD = replace(_ITERATIONS, default=4)
 _ITERATIVE = (
-    Option("iterations", 1, "1 fits the seen pairs only, more go on to the likelihood of all pairs", "solver", low=1),
     Option(
         "solver",
         "sweeps",
@@ -81,6 +85,7 @@ LIKELIHOOD = (
             _TRUNCATE_WEIGHTS,
             _TRUNCATE_COUNTS,
             _DIAGONAL,
+            _ITERATIONS,
             *_ITERATIVE,
         ),
         counting=_HARMONIC,
@@ -91,7 +96,7 @@ LIKELIHOOD = (
         _PAPER,
         f"{_MODEL}:poisson",
         f"{SOLVERS}.iwlrls:IWLRLS",
-        (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
+        (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, _LIKELIHOOD, *_ITERATIVE),
         counting=DYNAMIC,
     ),
     Recipe(
@@ -100,7 +105,14 @@ LIKELIHOOD = (
         _PAPER,
         f"{_MODEL}:poisson",
         f"{SOLVERS}.iwlrls:IWLRLS",
-        (replace(_BIAS, default="row", choices=("row",)), _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
+        (
+            replace(_BIAS, default="row", choices=("row",)),
+            _TRUNCATE_WEIGHTS,
+            _TRUNCATE_COUNTS,
+            _DIAGONAL,
+            _LIKELIHOOD,
+            *_ITERATIVE,
+        ),
         counting=DYNAMIC,
         aliases=("skipgram",),
     ),
@@ -116,6 +128,7 @@ LIKELIHOOD = (
             _TRUNCATE_WEIGHTS,
             _TRUNCATE_COUNTS,
             _DIAGONAL,
+            _LIKELIHOOD,
             *_ITERATIVE,
         ),
         counting=DYNAMIC,
