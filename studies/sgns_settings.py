@@ -30,8 +30,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "damping .2": {"damping": 0.2},
     "4 epochs": {"epochs": 4},
     "8 epochs": {"epochs": 8},
-    "not centred": {"centre": False},
-    "u + c": {"combine": "u+c"},
 }
 
 PAGE = """# Settings of sgns on two corpora

@@ -194,8 +194,9 @@ class ExponentialFamily:
     def scaled_weight(self, mu: Array) -> Array:
         """Give h = min(mu, x_max)^(2-p) and the like, scaled so that the largest is 1 (x_max 0: the largest of these)."""
         top = self.truncate_weights
-        weights: Array = self.family.weight(np.minimum(mu, np.float32(top)) if top > 0 else mu)
-        return weights / (self.family.weight(np.float32(top)) if top > 0 else weights.max())
+        weights = self.family.weight(np.minimum(mu, np.float32(top)) if top > 0 else mu)
+        scaled: Array = weights / (self.family.weight(np.float32(top)) if top > 0 else weights.max())
+        return scaled
 
     def shares(self, factors: Factors) -> tuple[Array, Array]:
         """Give each word's and each context's part of what every pair costs."""

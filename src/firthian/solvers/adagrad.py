@@ -44,7 +44,7 @@ class Adagrad:
             bias = np.ones((number, 2), dtype=np.float32)
             bias[:, 0] = (generator.random(number, dtype=np.float32) - np.float32(0.5)) / dimension
             sides.append((vectors, np.ones_like(vectors), bias))
-        objective = passes(pairs, *sides, self.alpha, self.epochs, run)
+        objective = passes(pairs, sides[0], sides[1], self.alpha, self.epochs, run)
         (words, _, word_bias), (contexts, _, context_bias) = sides
         words, contexts = words[:, :dimension], contexts[:, :dimension]
         return Solution(

@@ -50,8 +50,8 @@ class AdagradSquares:
     def further(self, model: Any, factors: Factors, iteration: int, run: Run) -> list[float]:
         """Fit all pairs with the weights and responses of the present means; give half the weighted squares."""
         seen, drawn = self._seen(model, factors, run), self._drawn(model, factors, iteration, run)
-        parts = (np.concatenate(part) for part in zip(seen, drawn, strict=True))
-        return self._fit(model, factors, *parts, iteration, run)
+        rows, columns, targets, weights = (np.concatenate(part) for part in zip(seen, drawn, strict=True))
+        return self._fit(model, factors, rows, columns, targets, weights, iteration, run)
 
     def _seen(self, model: Any, factors: Factors, run: Run) -> tuple[Array, Array, Array, Array]:
         from firthian.kernels.squares import seen_products
@@ -112,19 +112,12 @@ class AdagradSquares:
         run: Run,
     ) -> list[float]:
         pairs = in_cells(rows, columns, targets, weights, run.generator(_ORDER, iteration))
-        learnt = (model.bias in ("row", "both"), model.bias == "both")
-        sides = tuple(
-            _parameters(vectors, bias, learns)
-            for vectors, bias, learns in zip(
-                (factors.words, factors.contexts), (factors.word_bias, factors.context_bias), learnt, strict=True
-            )
-        )
-        squares = adagrad.passes(pairs, *sides, self.alpha, self.epochs, run, first_epoch=iteration * self.epochs)
+        words = _parameters(factors.words, factors.word_bias, model.bias in ("row", "both"))
+        contexts = _parameters(factors.contexts, factors.context_bias, model.bias == "both")
+        squares = adagrad.passes(pairs, words, contexts, self.alpha, self.epochs, run, iteration * self.epochs)
         dimension = factors.words.shape[1]
-        for (vectors, _, bias), left, left_bias in zip(
-            sides, (factors.words, factors.contexts), (factors.word_bias, factors.context_bias), strict=True
-        ):
-            left[:], left_bias[:] = vectors[:, :dimension], bias[:, 0]
+        factors.words[:], factors.word_bias[:] = words[0][:, :dimension], words[2][:, 0]
+        factors.contexts[:], factors.context_bias[:] = contexts[0][:, :dimension], contexts[2][:, 0]
         return [0.5 * value for value in squares]
 
 
