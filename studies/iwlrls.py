@@ -73,7 +73,7 @@ class Bench:
         found = []
         for iteration in range(iterations):
             values, more = timed(
-                functools.partial(way.first, model, factors, run)
+                functools.partial(way.first, model, factors, run, "first")
                 if iteration == 0
                 else functools.partial(way.further, model, factors, iteration, run)
             )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SMOOTHING, SOLVERS
+from firthian.memory import Memory
+from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SEARCH, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
 _MODEL = f"{MODELS}.exponential_family"
@@ -72,6 +73,10 @@ _HARMONIC = {"window": 10, "weighting": "harmonic"}
 _EMF = "Li, Xu, Tian, Jiang, Zhong and Chen 2015 (EMF)"
 _PAPER = "Baer, Seto and Wells (exponential family word embeddings)"
 
+#: The start searches for eigenvectors; a sweep holds gradients, directions and their images.
+_SWEEPS = SEARCH
+_SWEEPS_TWICE = replace(SEARCH, pair=48)
+
 LIKELIHOOD = (
     Recipe(
         "tweedie",
@@ -89,6 +94,7 @@ LIKELIHOOD = (
             *_ITERATIVE,
         ),
         counting=_HARMONIC,
+        memory=_SWEEPS_TWICE,
     ),
     Recipe(
         "poisson",
@@ -98,6 +104,7 @@ LIKELIHOOD = (
         f"{SOLVERS}.iwlrls:IWLRLS",
         (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, _LIKELIHOOD, *_ITERATIVE),
         counting=DYNAMIC,
+        memory=_SWEEPS_TWICE,
     ),
     Recipe(
         "multinomial",
@@ -115,6 +122,7 @@ LIKELIHOOD = (
         ),
         counting=DYNAMIC,
         aliases=("skipgram",),
+        memory=_SWEEPS_TWICE,
     ),
     Recipe(
         "negative-binomial",
@@ -132,6 +140,7 @@ LIKELIHOOD = (
             *_ITERATIVE,
         ),
         counting=DYNAMIC,
+        memory=_SWEEPS_TWICE,
     ),
     Recipe(
         "gaussian",
@@ -154,6 +163,7 @@ LIKELIHOOD = (
             COMBINE,
         ),
         counting=DYNAMIC,
+        memory=_SWEEPS,
     ),
     Recipe(
         "binomial",
@@ -174,6 +184,7 @@ LIKELIHOOD = (
         ),
         counting=DYNAMIC,
         aliases=("sgns", "emf"),
+        memory=_SWEEPS,
     ),
     Recipe(
         "emf-amemf",
@@ -199,6 +210,7 @@ LIKELIHOOD = (
             COMBINE,
         ),
         counting=DYNAMIC,
+        memory=Memory(pair=16, number=40),
     ),
     Recipe(
         "semf",
@@ -219,5 +231,6 @@ LIKELIHOOD = (
             _CENTRE,
         ),
         counting=DYNAMIC,
+        memory=replace(_SWEEPS, pair=48),
     ),
 )

@@ -68,12 +68,16 @@ def passes(
     alpha: float,
     epochs: int,
     run: Run,
+    name: str = "adagrad",
     first_epoch: int = 0,
 ) -> list[float]:
-    """Take ``epochs`` passes in place; give the weighted squares after each. ``first_epoch`` numbers the random orders."""
+    """Take ``epochs`` passes in place, saved as the stage ``name``; give the weighted squares after each.
+
+    ``first_epoch`` numbers the random orders.
+    """
     from firthian.kernels import glove as kernel
 
-    (word_vectors, _, word_bias), (context_vectors, _, context_bias) = words, contexts
+    (word_vectors, word_squares, word_bias), (context_vectors, context_squares, context_bias) = words, contexts
 
     def step(part: int, other: int) -> None:
         kernel.adagrad_steps(*pairs.cell(part, other), *words, *contexts, np.float32(alpha))
@@ -85,8 +89,25 @@ def passes(
 
     objective: list[float] = []
     run.progress.start("Adagrad", epochs)
-    for epoch in range(first_epoch, first_epoch + epochs):
-        over_cells(run, step, run.generator(_ROUNDS, epoch).permutation(PARTS).tolist())
-        objective.append(math.fsum(over_cells(run, errors, range(PARTS))))
-        run.progress.advance(1, f"objective {objective[-1]:.6g}")
+    learnt = {
+        "words": word_vectors, "word_squares": word_squares, "word_bias": word_bias,
+        "contexts": context_vectors, "context_squares": context_squares, "context_bias": context_bias,
+    }  # fmt: skip
+    stage = run.stage(name)
+    state = stage.restore()
+    done = 0
+    if state is not None:
+        done = state.step
+        for part, array in learnt.items():
+            array[...] = state.arrays[part]
+        objective += state.values["objective"]
+        run.progress.advance(done / PARTS)
+    for number in range(done, epochs * PARTS):
+        epoch, place = divmod(number, PARTS)
+        over_cells(run, step, [run.generator(_ROUNDS, first_epoch + epoch).permutation(PARTS).tolist()[place]])
+        if place == PARTS - 1:
+            objective.append(math.fsum(over_cells(run, errors, range(PARTS))))
+            run.progress.advance(0, f"objective {objective[-1]:.6g}")
+        run.progress.advance(1 / PARTS)
+        stage.save(number + 1, learnt, objective=objective)
     return objective

@@ -8,16 +8,18 @@ sweep is taken: a Fisher scoring step on each side. The paper solves each of the
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar
 
 import numpy as np
 
+from firthian.checkpoints import Array, State
 from firthian.errors import FirthianError
 from firthian.models.exponential_family import Factors, FirstStep, HeldOut
 from firthian.models.families import Tweedie
 from firthian.run import Run
 from firthian.solvers import steps, unseen
-from firthian.solvers.alternating import solution, sweep
+from firthian.solvers.alternating import solution, started, sweep
 from firthian.solvers.base import Solution
 from firthian.solvers.cg_als import ConjugateGradients
 from firthian.solvers.squares import AdagradSquares
@@ -77,12 +79,12 @@ class IWLRLS:
         start = way.start(model, dimension, run)
         held = model.hold_out(HELD_OUT) if self.early_stop or model.profile else None
         factors = _copy(start)
-        objective = way.first(model, factors, run)
+        objective = way.first(model, factors, run, "first")
         if model.profile and held is not None:
             stats["power"], stats["profile"] = find_power(held, factors)
             model.family = Tweedie(stats["power"])
             factors = _copy(start)
-            objective = way.first(model, factors, run)
+            objective = way.first(model, factors, run, "first-again")
         if self.iterations > 1:
             stats["first_iteration"] = objective[1:]
             factors, objective, facts = self._further(model, factors, held, way, run)
@@ -95,8 +97,14 @@ class IWLRLS:
         best: tuple[float, int, Factors] | None = None
         judged: list[float] = []
         objective: list[float] = []
-        for iteration in range(1, self.iterations):
-            found = way.further(model, factors, iteration, run)
+        stage, inside = run.stage("further"), run.within("further")
+        state = stage.restore()
+        if state is not None:
+            best = _restore(state, factors)
+            way.resume(state.values["way"])
+            judged, objective = list(state.values["judged"]), list(state.values["objective"])
+        for iteration in range(1 if state is None else state.step + 1, self.iterations):
+            found = way.further(model, factors, iteration, inside)
             objective += found if not objective else found[1:]
             if held is not None and self.early_stop:
                 judged.append(float(np.mean(model.family.loss(held.values, held.predictors(factors)))))
@@ -104,6 +112,14 @@ class IWLRLS:
                     best = judged[-1], iteration, _copy(factors)
                 else:
                     break
+            stage.save(
+                iteration,
+                functools.partial(_arrays, factors, best),
+                objective=objective,
+                judged=judged,
+                best=None if best is None else best[:2],
+                way=way.facts(),
+            )
         if best is None:
             return factors, objective, {}
         return best[2], objective[: best[1] + 1], {"held_out_loss": judged, "stopped_at": best[1] + 1}
@@ -119,22 +135,25 @@ class Sweeps:
 
     def start(self, model: Any, dimension: int, run: Run) -> Factors:
         """Begin where the model says."""
-        factors: Factors = model.start(dimension)
-        return factors
+        return started(model, dimension, run)
 
-    def first(self, model: Any, factors: Factors, run: Run) -> list[float]:
+    def first(self, model: Any, factors: Factors, run: Run, name: str) -> list[float]:
         """Fit the seen pairs; give the objective at the start and after each sweep."""
         settings = self.settings
         rule = ConjugateGradients(settings.cg_steps)
-        return sweep(FirstStep(model), factors, unseen.Ignored(), rule, settings.epochs, settings.ridge, run)
+        return sweep(FirstStep(model), factors, unseen.Ignored(), rule, settings.epochs, settings.ridge, run, name)
 
     def further(self, model: Any, factors: Factors, iteration: int, run: Run) -> list[float]:
         """Go on with the likelihood of all pairs; give it before and after."""
-        return sweep(model, factors, self.treatment, self.rule, 1, self.settings.ridge, run)
+        return sweep(model, factors, self.treatment, self.rule, 1, self.settings.ridge, run, f"sweep-{iteration}")
 
     def facts(self) -> dict[str, Any]:
         """Give facts for the record."""
         return {"halved_rows": self.rule.halved, "kept_rows": self.rule.kept} if self.settings.iterations > 1 else {}
+
+    def resume(self, facts: dict[str, Any]) -> None:
+        """Take up facts that were saved."""
+        self.rule.halved, self.rule.kept = facts["halved_rows"], facts["kept_rows"]
 
 
 class Passes:
@@ -150,10 +169,10 @@ class Passes:
         """Begin at random."""
         return self.squares.start(model, dimension, run)
 
-    def first(self, model: Any, factors: Factors, run: Run) -> list[float]:
+    def first(self, model: Any, factors: Factors, run: Run, name: str) -> list[float]:
         """Fit the seen pairs; give the objective at the start and after each pass."""
         before = unseen.Ignored().losses(FirstStep(model).side("words", factors), run, 0).sum()
-        self.passes = [self.squares.first(model, factors, run)]
+        self.passes = [self.squares.first(model, factors, run, name)]
         return [float(before), *self.passes[0]]
 
     def further(self, model: Any, factors: Factors, iteration: int, run: Run) -> list[float]:
@@ -169,9 +188,29 @@ class Passes:
         """Give facts for the record."""
         return {"passes": self.passes, "clipped_responses": self.squares.clipped}
 
+    def resume(self, facts: dict[str, Any]) -> None:
+        """Take up facts that were saved."""
+        self.passes, self.squares.clipped = list(facts["passes"]), facts["clipped_responses"]
+
 
 def _copy(factors: Factors) -> Factors:
     return Factors(*(part.copy() for part in vars(factors).values()))
+
+
+def _arrays(factors: Factors, best: tuple[float, int, Factors] | None) -> dict[str, Array]:
+    """Name the arrays to save: those now, and those of the best iteration."""
+    kept = {} if best is None else {f"best_{name}": part for name, part in vars(best[2]).items()}
+    return {**vars(factors), **kept}
+
+
+def _restore(state: State, factors: Factors) -> tuple[float, int, Factors] | None:
+    """Take factors from a saved iteration; give the best one."""
+    for name, part in vars(factors).items():
+        part[...] = state.arrays[name]
+    if state.values["best"] is None:
+        return None
+    judged, iteration = state.values["best"]
+    return judged, iteration, Factors(**{name: np.array(state.arrays[f"best_{name}"]) for name in vars(factors)})
 
 
 def find_power(held: HeldOut, factors: Factors) -> tuple[float, list[float]]:

@@ -40,18 +40,20 @@ class AdagradSquares:
         )
         return Factors(words, contexts, *model.marginals())
 
-    def first(self, model: Any, factors: Factors, run: Run) -> list[float]:
+    def first(self, model: Any, factors: Factors, run: Run, name: str = "first") -> list[float]:
         """Fit the seen pairs; give half the weighted squares after each pass."""
         pairs = FirstStep(model).pairs
         kept = pairs.weights > 0
         rows = _rows(pairs)[kept]
-        return self._fit(model, factors, rows, pairs.indices[kept], pairs.values[kept], pairs.weights[kept], 0, run)
+        return self._fit(
+            model, factors, rows, pairs.indices[kept], pairs.values[kept], pairs.weights[kept], 0, run, name
+        )
 
     def further(self, model: Any, factors: Factors, iteration: int, run: Run) -> list[float]:
         """Fit all pairs with the weights and responses of the present means; give half the weighted squares."""
         seen, drawn = self._seen(model, factors, run), self._drawn(model, factors, iteration, run)
         rows, columns, targets, weights = (np.concatenate(part) for part in zip(seen, drawn, strict=True))
-        return self._fit(model, factors, rows, columns, targets, weights, iteration, run)
+        return self._fit(model, factors, rows, columns, targets, weights, iteration, run, f"passes-{iteration}")
 
     def _seen(self, model: Any, factors: Factors, run: Run) -> tuple[Array, Array, Array, Array]:
         from firthian.kernels.squares import seen_products
@@ -110,11 +112,12 @@ class AdagradSquares:
         weights: Array,
         iteration: int,
         run: Run,
+        name: str,
     ) -> list[float]:
         pairs = in_cells(rows, columns, targets, weights, run.generator(_ORDER, iteration))
         words = _parameters(factors.words, factors.word_bias, model.bias in ("row", "both"))
         contexts = _parameters(factors.contexts, factors.context_bias, model.bias == "both")
-        squares = adagrad.passes(pairs, words, contexts, self.alpha, self.epochs, run, iteration * self.epochs)
+        squares = adagrad.passes(pairs, words, contexts, self.alpha, self.epochs, run, name, iteration * self.epochs)
         dimension = factors.words.shape[1]
         factors.words[:], factors.word_bias[:] = words[0][:, :dimension], words[2][:, 0]
         factors.contexts[:], factors.context_bias[:] = contexts[0][:, :dimension], contexts[2][:, 0]
