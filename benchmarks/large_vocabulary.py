@@ -15,8 +15,9 @@ from typing import Any
 import firthian as ft
 from benchmarks.timing import FIRTH, run
 from firthian.datasets import locate
+from firthian.evaluate import compare_analogy, compare_similarity, open_set
 from firthian.storage import write_file
-from studies.common import SHORT, score_cells, scores, table
+from studies.common import SETS, SHORT, score_cells, scores, table
 
 RESULTS = Path(__file__).parent / "results" / "large_vocabulary.json"
 
@@ -50,6 +51,10 @@ def main() -> None:
             found |= judged(target)
         write_file(RESULTS, (json.dumps(known | {name: found}, indent=1) + "\n").encode())
         print(f"{name}: {found}", flush=True)
+    known = json.loads(RESULTS.read_text())
+    if all((_place(folder, name)).exists() for name in ("expanded 200k", "exact 25k")) and "differences" not in known:
+        known["differences"] = differences(folder)
+        write_file(RESULTS, (json.dumps(known, indent=1) + "\n").encode())
     print(show(json.loads(RESULTS.read_text())))
 
 
@@ -70,6 +75,16 @@ def judged(target: Path) -> dict[str, Any]:
     vectors = ft.load(target)
     facts = {"words": len(vectors), "pairs": vectors.record["stats"]["pairs"], "scores": scores(vectors)}
     return facts | {"scores of the first 25k": scores(vectors.subset(SMALL))} if len(vectors) > SMALL else facts
+
+
+def differences(folder: Path) -> dict[str, Any]:
+    """Test what 200,000 words gain or lose on the words both have, against the exact solver: paired, set by set."""
+    exact, large = (ft.load(_place(folder, name)) for name in ("exact 25k", "expanded 200k"))
+    large = large.subset(exact.vocabulary.words)
+    found = {name: compare_similarity(exact, large, open_set(name, "similarity")) for name in SETS[:5]}
+    for name in SETS[5:]:
+        found[name] = compare_analogy(exact, large, open_set(name, "analogy"))["3cosadd"]
+    return {name: {"difference": row["difference"], "p_value": row["p_value"]} for name, row in found.items()}
 
 
 def show(found: dict[str, Any]) -> str:
