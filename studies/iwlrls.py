@@ -122,14 +122,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, into build/studies/quick")
     parser.add_argument("--only", default="", help="only rows whose name holds this; the page is not written")
     parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
+    parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
     chosen = parser.parse_args()
     study, bench = Study("iwlrls", chosen.quick, chosen.seconds), Bench(chosen.quick)
     for name, (recipe, number, options) in FOLLOWED.items():
-        if chosen.only in name:
+        if chosen.only in name and not chosen.page:
             iterations = number or bench.scale.iterations
             study.row(name, functools.partial(bench.followed, recipe, iterations, **options))
     for name, (recipe, options) in TRAINED.items():
-        if chosen.only in name:
+        if chosen.only in name and not chosen.page:
             # 0 stands for what the scale says
             given = {"iterations": bench.scale.iterations, "epochs": bench.scale.passes}
             filled = {key: given[key] if key in given and value == 0 else value for key, value in options.items()}

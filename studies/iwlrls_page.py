@@ -91,10 +91,10 @@ others in dynamic windows of 5 with sub-sampling. Seconds are for training, on a
 
 
 def write_page(study: Study, trained: Iterable[str], least: int, dimension: int, words: int) -> None:
-    """Make the page of rows that are known."""
+    """Make the page of rows that are known; the others show as a dash."""
     rows = study.rows
     figure = study.picture("figure1")
-    figure_1({name: rows[name] for name in ("tweedie, both biases", *MODELS)}, figure)
+    figure_1({name: rows[name] for name in ("tweedie, both biases", *MODELS) if name in rows}, figure)
     study.write(
         PAGE.format(
             words=words,
@@ -128,16 +128,19 @@ def table_2(rows: dict[str, Any]) -> str:
     """Ours beside theirs."""
     lines = []
     for model in MODELS:
-        for step, (found, iteration) in chosen_rows(rows, model).items():
-            lines.append([model, f"{step} (iteration {iteration})", _three(found, PAPER_2[step, model])])
-        held = rows[f"{model.split(',')[0]}, stopped by held-out pairs"]
-        stopped = held["stats"]["stopped_at"]
-        lines.append([model, f"held out (iteration {stopped})", _three(held["scores"], None)])
+        if model in rows:
+            for step, (found, iteration) in chosen_rows(rows, model).items():
+                lines.append([model, f"{step} (iteration {iteration})", _three(found, PAPER_2[step, model])])
+        else:
+            lines += [[model, step, _three(None, PAPER_2[step, model])] for step in ("one step", "early stop", "full")]
+        held = rows.get(f"{model.split(',')[0]}, stopped by held-out pairs")
+        if held:
+            lines.append([model, f"held out (iteration {held['stats']['stopped_at']})", _three(held["scores"], None)])
     return table(["model", "step", "semantic / syntactic / total"], lines)
 
 
-def _three(found: dict[str, float], paper: tuple[float, ...] | None) -> str:
-    ours = " / ".join(f"{100 * found[name]:.1f}" for name in ("semantic", "syntactic", "google"))
+def _three(found: dict[str, float] | None, paper: tuple[float, ...] | None) -> str:
+    ours = " / ".join(f"{100 * found[name]:.1f}" for name in ("semantic", "syntactic", "google")) if found else "–"
     return ours + (f" ({' / '.join(f'{value:.1f}' for value in paper)})" if paper else "")
 
 
@@ -145,10 +148,9 @@ def _table(rows: dict[str, Any], lines: list[tuple[str, str, list[tuple[float, .
     width = max(max(len(paper) for _, _, paper in lines), 2)
     cells = []
     for name, shown, paper in lines:
-        found = rows[name][:width]
+        ours = [row["scores"] for row in rows.get(name, [])] + [None] * width
         theirs = [*paper, *[None] * width]
-        cells.append([shown, *(_three(row["scores"], theirs[number]) for number, row in enumerate(found))])
-        cells[-1] += ["–"] * (1 + width - len(cells[-1]))
+        cells.append([shown, *(_three(ours[number], theirs[number]) for number in range(width))])
     return table(["", *(f"iteration {number + 1}" for number in range(width))], cells)
 
 
@@ -156,11 +158,13 @@ def families(rows: dict[str, Any], trained: Iterable[str]) -> str:
     """Every family once more, on seven sets."""
     lines = []
     for name in ("tweedie, both biases", "tweedie, word bias", "poisson", "multinomial", "negative-binomial"):
-        found = rows[name]
-        for at in sorted({0, min(3, len(found) - 1), len(found) - 1}):
+        found = rows.get(name, [])
+        for at in sorted({0, min(3, len(found) - 1), len(found) - 1} if found else ()):
             row = found[at]
             lines.append([f"{name}, iteration {at + 1}", *score_cells(row["scores"]), f"{row['seconds']:.0f}"])
     for name in trained:
+        if name not in rows:
+            continue
         row = rows[name]
         label = f"{name}: p = {row['stats']['power']:g}" if "power" in row["stats"] else name
         lines.append([label, *score_cells(row["scores"]), f"{row['seconds']:.0f}"])
@@ -168,50 +172,49 @@ def families(rows: dict[str, Any], trained: Iterable[str]) -> str:
 
 
 def claims(rows: dict[str, Any]) -> str:
-    """Say, from the figures, what holds."""
+    """Say, from the figures, what holds; nothing of what was not run."""
 
     def total(name: str, iteration: int) -> float:
         return 100 * float(rows[name][min(iteration, len(rows[name])) - 1]["scores"]["google"])
 
+    def holds(value: bool) -> str:
+        return "holds" if value else "does not hold"
+
     lines = []
     for model in MODELS:
-        steps = chosen_rows(rows, model)
-        one, full = (100 * steps[name][0]["google"] for name in ("one step", "full"))
-        verdict = "holds" if full > one else "does not hold"
-        lines.append(f"* More iterations than one improve {model}: {verdict} ({one:.1f} to {full:.1f}).")
-    for model in MODELS:
-        best_at = best(rows[model]) + 1
-        lines.append(f"* {model} is best after {best_at} of {len(rows[model])} iterations.")
-    powers = {p: [total(name, step) for step in (1, 2)] for name, p, _ in PAPER["Table 3: the power"]}
-    for step in (0, 1):
-        top = max(powers, key=lambda p: powers[p][step])
+        if model in rows:
+            steps = chosen_rows(rows, model)
+            one, full = (100 * steps[name][0]["google"] for name in ("one step", "full"))
+            lines.append(
+                f"* More iterations than one improve {model}: {holds(full > one)} ({one:.1f} to {full:.1f}, best after "
+                f"{best(rows[model]) + 1} of {len(rows[model])})."
+            )
+    powers = {p: [total(name, step) for step in (1, 2)] for name, p, _ in PAPER["Table 3: the power"] if name in rows}
+    if len(powers) == len(PAPER["Table 3: the power"]):
+        for step, theirs in enumerate(("p = 1.5", "p = 1.25")):
+            top = max(powers, key=lambda p: powers[p][step])
+            lines.append(f"* After {step + 1} iteration(s) the best power is {top} (the paper: {theirs}).")
+    names = [name for name, _, _ in PAPER["Table 4: large counts"]]
+    if all(name in rows for name in names):
+        kept, cut, counts = (total(name, 1) for name in names)
         lines.append(
-            f"* After {step + 1} iteration(s) the best power is {top} (the paper: {('p = 1.5', 'p = 1.25')[step]})."
+            f"* Cutting weights is slightly better than nothing and cutting counts is worse: {holds(cut >= kept > counts)} "
+            f"(after one iteration {cut:.1f}, {kept:.1f}, {counts:.1f})."
         )
-    kept, cut, counts = (total(name, 1) for name, _, _ in PAPER["Table 4: large counts"])
-    order = "holds" if cut >= kept > counts else "does not hold in full"
-    lines.append(
-        f"* Cutting weights is slightly better than nothing and cutting counts is worse: {order} "
-        f"(after one iteration {cut:.1f}, {kept:.1f}, {counts:.1f})."
-    )
-    with_it, without = total("tweedie, ridge 0.002, no diagonal", 2), total("tweedie, both biases", 2)
-    lines.append(
-        f"* A penalty and no diagonal improve on the plain model: {'holds' if with_it > without else 'does not hold'} "
-        f"({without:.1f} to {with_it:.1f} after two iterations; the paper 50.8 to 51.5)."
-    )
-    top = {
-        name: max(100 * row["scores"]["google"] for row in found)
-        for name, found in rows.items()
-        if isinstance(found, list)
-    }
-    one, both = top["tweedie, word bias"], top["tweedie, both biases"]
-    verdict = "holds" if one > both else "does not hold"
-    lines.append(f"* One bias is slightly better than two: {verdict} (best {one:.1f} against {both:.1f}).")
-    mult, pois = top["multinomial"], top["poisson"]
-    lines.append(
-        f"* The multinomial model is better than Poisson: {'holds' if mult > pois else 'does not hold'} "
-        f"(best {mult:.1f} against {pois:.1f})."
-    )
+    penalised = "tweedie, ridge 0.002, no diagonal"
+    if penalised in rows:
+        with_it, without = total(penalised, 2), total("tweedie, both biases", 2)
+        lines.append(
+            f"* A penalty and no diagonal improve on the plain model: {holds(with_it > without)} "
+            f"({without:.1f} to {with_it:.1f} after two iterations; the paper 50.8 to 51.5)."
+        )
+    for claim, first, second in (
+        ("One bias is slightly better than two", "tweedie, word bias", "tweedie, both biases"),
+        ("The multinomial model is better than Poisson", "multinomial", "poisson"),
+    ):
+        if first in rows and second in rows:
+            one, other = (max(100 * row["scores"]["google"] for row in rows[name]) for name in (first, second))
+            lines.append(f"* {claim}: {holds(one > other)} (best {one:.1f} against {other:.1f}).")
     return "\n".join(lines) + "\n"
 
 
