@@ -211,7 +211,7 @@ def draw(rows: dict[str, Any], scale: Any, path: Any) -> None:
         axis.set_title(f"{kind} split")
         axis.set_xlabel("lambda (0 is EMF)")
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel("per cent of held-out questions solved")
+    axes[0].set_ylabel("per cent solved, held out")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     save_figure(figure, path, force=True)
     pyplot.close(figure)

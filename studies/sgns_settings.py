@@ -79,6 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="10 MB of each corpus, into build/studies/quick")
     parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
+    parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
     chosen = parser.parse_args()
     study = Study("sgns_settings", chosen.quick, chosen.seconds)
     least, dimension = (20, 50) if chosen.quick else (50, 150)
@@ -104,13 +105,13 @@ def main() -> None:
             found[str(epochs)] = scores(ft.Vectors(words, data.vocabulary))
         return {"epochs": found, "words": len(data.vocabulary)}
 
-    known = {
-        name: {
-            variant: study.row(f"{name}: {variant}", functools.partial(followed, name, options))
-            for variant, options in VARIANTS.items()
-        }
-        for name in where
-    }
+    known: dict[str, dict[str, Any]] = {name: {} for name in where}
+    for variant, options in VARIANTS.items():
+        for name, found in known.items():
+            key = f"{name}: {variant}"
+            if chosen.page and key not in study.rows:
+                continue
+            found[variant] = study.row(key, functools.partial(followed, name, options))
     rows = {
         name: {(variant, epochs): row["epochs"][str(epochs)] for variant, row in found.items() for epochs in EPOCHS}
         for name, found in known.items()
@@ -144,10 +145,14 @@ def _table(found: Rows) -> str:
 def claims(rows: dict[str, Rows]) -> str:
     """Say, from the figures, whether the ranking is the same."""
     means = {name: {key: mean(row) for key, row in found.items()} for name, found in rows.items()}
-    here, there = means["enwiki17m"], means["other"]
+    both = [key for key in means["enwiki17m"] if key in means["other"]]
+    here, there = ({key: means[name][key] for key in both} for name in ("enwiki17m", "other"))
     pairs = list(combinations(here, 2))
     agree = sum((here[a] - here[b]) * (there[a] - there[b]) > 0 for a, b in pairs)
-    order = {name: sorted(found, key=found.__getitem__, reverse=True) for name, found in means.items()}
+    order = {
+        name: sorted(found, key=found.__getitem__, reverse=True)
+        for name, found in (("enwiki17m", here), ("other", there))
+    }
     first, second = (f"{order[name][0][0]}, {order[name][0][1]} epochs" for name in ("enwiki17m", "other"))
     lines = [
         f"* {agree} of {len(pairs)} pairs of settings are in the same order on both corpora, by the mean of the seven.",
