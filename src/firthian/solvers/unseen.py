@@ -224,7 +224,7 @@ def check_dense(words: int, dimension: int, run: Run) -> None:
     if 0 < run.budget < needed:
         raise FirthianError(
             f"the exact treatment of {words:,} words takes {show_size(needed)}, more than the memory budget",
-            hint="set unseen=expanded, or raise --memory",
+            hint="give --set unseen=expanded, or more --memory",
         )
 
 
