@@ -103,11 +103,7 @@ def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: 
     if not np.isfinite(objective[-1]):
         raise FirthianError(
             f"the objective is not a number after {len(objective) - 1} sweeps",
-<<<<<<< HEAD
-            hint="raise damping or ridge, set step=newton, or lower the rate",
-=======
-            hint="raise damping or ridge, such as --set damping=1, or give --set step=newton",
->>>>>>> main
+            hint="raise damping or ridge, such as --set damping=1, give --set step=newton, or lower the rate",
         )
 
 
