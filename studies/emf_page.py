@@ -40,7 +40,7 @@ RATIOS = (0.1, 0.3, 0.5, 0.7)
 PAGE = """# Explicit matrix factorisation
 
 Li, Xu, Tian, Jiang, Zhong and Chen (2015), Tables 1 and 2. Share of Google's analogies solved by 3CosAdd, in per cent, on
-questions whose words are known. Ours first, the paper's in brackets.
+questions whose words are known. Ours first, the paper's in brackets; a dash was not run.
 
 The paper's corpus is enwik9 (124 M tokens of marked-up Wikipedia), ours enwiki17m (17 M tokens of plain text). Words are kept
 from the same relative frequency on, so vocabularies are of a like size:

@@ -58,7 +58,7 @@ PAPER = {
 PAGE = """# Exponential families: one step and more
 
 Baer, Seto and Wells (2018), Figure 1 and Tables 2 to 6. Accuracy on Google's analogies by 3CosAdd, in per cent, on questions
-whose words are known: semantic / syntactic / total. Ours first, the paper's in brackets.
+whose words are known: semantic / syntactic / total. Ours first, the paper's in brackets; a dash was not run.
 
 The paper's corpus is text8, ours enwiki17m ({words:,} words seen {least} times or more; the paper has about 11,000): other
 articles, as many tokens, and more and rarer words, so more questions and more candidates for each answer. Figures compare
