@@ -131,6 +131,8 @@ def constant(array: Array) -> Array:
 
     A cluster sends such an array once and finds it there again.
     """
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.flags.writeable = False
     return view

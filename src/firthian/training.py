@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from firthian._version import __version__
+from firthian.cluster import open_executor
 from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.tokens import Tokens
 from firthian.errors import FirthianError
 from firthian.memory import PeakMemory
+from firthian.parallel import Executor
 from firthian.progress import Progress
 from firthian.recipes import Recipe, find_recipe
 from firthian.run import Run
@@ -35,6 +37,7 @@ def train(
     seed: int = 1,
     workers: int | None = None,
     memory: str | int | None = None,
+    cluster: str | Executor | None = None,
     counting: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -42,7 +45,8 @@ def train(
     """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
 
     A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
-    Further arguments are options of the recipe; ``firth models NAME`` lists them.
+    Further arguments are options of the recipe; ``firth models NAME`` lists them. ``cluster`` names a Ray cluster to work on
+    (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
 
     >>> import firthian as ft
     >>> vectors = ft.train(["a b c a b", "c a b"], "ppmi", counting={"min_count": 1})
@@ -51,9 +55,11 @@ def train(
     """
     chosen = find_recipe(recipe)
     settings = chosen.settings(options)
-    run = Run.create(seed, workers, memory, progress)
-    begin = time.perf_counter()
-    with PeakMemory() as peak, ExitStack() as stack:
+    with ExitStack() as stack:
+        executor = stack.enter_context(open_executor(cluster, workers))
+        run = Run.create(seed, workers, memory, progress, executor)
+        begin = time.perf_counter()
+        peak = stack.enter_context(PeakMemory())
         data: Counts | Tokens | Vectors
         if chosen.source == "vectors":
             data = find_vectors(source, chosen)
@@ -67,8 +73,9 @@ def train(
         check_fit(solver, model)
         run.progress.start(f"training {chosen.name}")
         solution: Solution = solver.solve(model, dimension, run)
+        seconds = time.perf_counter() - begin
     vectors = finish(solution, data, chosen, settings, dimension, seed)
-    vectors.measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
+    vectors.measured = {"seconds": round(seconds, 3), "peak_bytes": peak.bytes}
     return vectors
 
 
@@ -95,7 +102,7 @@ def find_counts(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, An
             )
         return source if isinstance(source, Counts) else Counts.load(source)
     settings = {"seed": run.seed, **recipe.counting, **counting}
-    return count(source, workers=run.executor.workers, memory=run.budget, progress=run.progress, **settings)
+    return count(source, cluster=run.executor, memory=run.budget, progress=run.progress, **settings)
 
 
 def find_tokens(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Tokens:

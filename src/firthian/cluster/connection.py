@@ -50,7 +50,7 @@ def connect(cluster: str, workers: int | None = None) -> Iterator[RayExecutor]:
     if workers is not None:
         check_workers(workers)
     kind, _, number = cluster.partition(":")
-    if not cluster or (kind == "local") != number.isdigit() and kind == "local":
+    if not cluster or (kind == "local" and not number.isdigit()):
         raise FirthianError(f"cannot read the cluster {cluster!r}", hint=_FORMS)
     ray = require("ray", "cluster")
     from firthian.cluster.executor import RayExecutor

@@ -166,7 +166,9 @@ def _fetch(reference: Any) -> Any:
         raise
 
 
-def _open(parcel: tuple[bytes, int, bytes], objects: Sequence[Any]) -> tuple[Callable[[Any], Any], list[_Blank], list[Array]]:
+def _open(
+    parcel: tuple[bytes, int, bytes], objects: Sequence[Any]
+) -> tuple[Callable[[Any], Any], list[_Blank], list[Array]]:
     head, number, body = parcel
     blanks = unpack(head, objects[:number])
     # Only the pages that are written to take memory.

@@ -97,7 +97,7 @@ def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
         )
         run.progress.advance(last - first)
 
-    run.over_rows(task, words, BLOCK_WORDS)
+    run.over_rows(task, words, BLOCK_WORDS, writes=[out])
     return out
 
 
