@@ -9,6 +9,7 @@ import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import (
+    Cluster,
     Force,
     Json,
     Memory,
@@ -41,6 +42,7 @@ def train(
     seed: Seed = 1,
     memory: Memory = None,
     workers: Workers = None,
+    cluster: Cluster = None,
     force: Force = False,
     json: Json = False,
     counting: Any = None,
@@ -62,7 +64,7 @@ def train(
     with on_terminal() as progress:
         vectors = train_vectors(
             data, recipe, vector_size=vector_size, seed=seed, workers=workers,
-            memory=memory, counting=counting_settings, progress=progress, **options,
+            cluster=cluster, memory=memory, counting=counting_settings, progress=progress, **options,
         )  # fmt: skip
         vectors.save(output, force=force)
     if json:

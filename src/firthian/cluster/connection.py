@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 #: The object store of a cluster that we start ourselves takes this part of the free memory, and at most so many bytes.
 STORE_SHARE, MOST_STORE_BYTES = 0.25, 8 * 10**9
 
-#: How long a cluster may take to answer.
-SECONDS_TO_ANSWER = 60
+#: How often we try to start one.
+STARTS = 3
 
 _FORMS = "give auto (a running cluster), ray://HOST:PORT, or local:N to start one here"
 
@@ -80,14 +80,19 @@ def _start(ray: Any, processors: int) -> None:
     store = min(MOST_STORE_BYTES, int(available_bytes() * STORE_SHARE))
     # Sockets live in this folder, and their paths must be short.
     folder = os.path.join(tempfile.gettempdir(), f"firthian-ray-{os.getuid()}")
-    ray.init(
-        address="local",
-        num_cpus=processors,
-        include_dashboard=False,
-        object_store_memory=store,
-        _temp_dir=folder,
-        **_quiet(),
-    )
+    settings = {"num_cpus": processors, "object_store_memory": store, "_temp_dir": folder, "include_dashboard": False}
+    for attempt in range(STARTS):
+        try:
+            ray.init(address="local", **settings, **_quiet())
+            return
+        except Exception as error:
+            # Ray gives up after half a minute with a plain Exception, which a busy machine may take.
+            ray.shutdown()
+            if "timed out" not in str(error) or attempt + 1 == STARTS:
+                raise FirthianError(
+                    f"Ray does not start here ({str(error).splitlines()[0]})",
+                    hint="try again when the machine is less busy",
+                ) from error
 
 
 def _join(ray: Any, address: str) -> None:

@@ -197,11 +197,13 @@ def _line_start(file: io.BufferedReader[Any], at: int) -> int:
     return file.tell()
 
 
-def newlines_before(path: str, end: int) -> int:
-    """Count the lines before a byte of a plain file: for error messages."""
+def lines_before(path: str, begin: int) -> int:
+    """Count the lines of a plain file that begin before a byte: for error messages."""
     found = at = 0
     with _open(path) as file:
-        while at < end and (data := file.read(min(CHUNK_BYTES, end - at))):
+        stop = _line_start(file, begin)
+        file.seek(0)
+        while at < stop and (data := file.read(min(CHUNK_BYTES, stop - at))):
             found += data.count(b"\n")
             at += len(data)
     return found

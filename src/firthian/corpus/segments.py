@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from firthian.corpus.files import newlines_before
+from firthian.corpus.files import lines_before
 from firthian.corpus.readers import Corpus, Piece
 from firthian.corpus.shards import Shard
 from firthian.corpus.tokenizer import Tokenizer
@@ -40,7 +40,7 @@ class SegmentText:
     def place(self, offset: int) -> str:
         """Name the file and line of a byte."""
         start, source, line = [origin for origin in self.origins if origin[0] <= offset][-1]
-        newlines = self.text.count(b"\n", start, offset) + (newlines_before(source, self.begin) if self.begin else 0)
+        newlines = self.text.count(b"\n", start, offset) + (lines_before(source, self.begin) if self.begin else 0)
         return f"{source}, line {line + newlines}"
 
 
