@@ -6,7 +6,7 @@ STAMPS := $(VENV)/.stamps
 # The exports need no more than the CPU; name another build of torch where this one is too large.
 TORCH ?= torch==2.13.0
 
-.PHONY: browser demo test test-slow test-heavy lint bench docs clean
+.PHONY: browser demo test test-slow test-cluster test-heavy lint bench docs clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -35,10 +35,13 @@ browser:  ## chromium for the browser tests, where it can be had; they say so wh
 	  || echo "chromium is not here and cannot be installed: the browser tests will be skipped"
 
 test: $(STAMPS)/dev lint browser  ## the whole test suite
-	$(BIN)/pytest -n 2 -m 'not slow'
+	$(BIN)/pytest -n 2 -m 'not slow and not cluster'
 
 test-slow: $(STAMPS)/dev  ## the long tests too
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m 'not cluster'
+
+test-cluster: $(STAMPS)/dev  ## every recipe, and every kind of loss, on Ray clusters that the tests start and stop
+	$(BIN)/pytest -n 0 tests/cluster
 
 test-heavy: $(STAMPS)/heavy  ## exports in the libraries that need torch, the notebook in Jupyter
 	$(BIN)/pytest -m slow tests/vectors/test_exports_heavy.py tests/notebook
