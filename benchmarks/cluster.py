@@ -1,7 +1,7 @@
 """Ray beside threads on this machine: counting and training, start-up apart. ``python -m benchmarks.cluster [PART ...]``
 
-Each row is a process of its own that joins or starts nothing else; the clock runs from when the cluster (or the threads) are there
-and every kernel has been called once, until the result is written. Writes ``benchmarks/results/cluster.json``, row by row.
+Each row is a process of its own. The clock runs from when the cluster (or the threads) is there and every kernel has been
+called once, until the result is written. Writes ``benchmarks/results/cluster.json``, row by row.
 """
 
 from __future__ import annotations

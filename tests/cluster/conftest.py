@@ -1,6 +1,11 @@
-"""A Ray cluster of this machine alone, started for these tests and stopped after them."""
+"""A Ray cluster of this machine alone, started for these tests and stopped after them.
+
+``FIRTHIAN_TEST_CLUSTER=auto`` (or another name) runs them on a cluster that is there already.
+"""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 
@@ -11,5 +16,5 @@ def ray_cluster():
     pytest.importorskip("ray")
     from firthian.cluster import connect
 
-    with connect("local:2") as executor:
+    with connect(os.environ.get("FIRTHIAN_TEST_CLUSTER", "local:2")) as executor:
         yield executor
