@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -24,18 +25,32 @@ from tests.conftest import folder_bytes
 OPTIONS: dict[str, dict[str, Any]] = {"sgns": {"epochs": 3}, "bayes": {"epochs": 3}, "psd": {"iterations": 3}}
 
 
-class AfterSteps(Silent):
-    """Does harm once, when the work has made some steps of a stage, and again some steps later."""
+#: Where the harm is done: the stages of the work that go to the cluster.
+STAGES = ("reading text", "counting windows", "sweeps", "variational sweeps", "factorising")
 
-    def __init__(self, harm: Any, steps: int) -> None:
-        self.harm, self.left, self.done = harm, steps, 0
+
+class DoesHarm(Silent):
+    """Does harm, beside the work, when a stage has made its first step; once for each stage."""
+
+    def __init__(self, harm: Any, stages: tuple[str, ...]) -> None:
+        self.harm, self.waiting, self.ready = harm, list(stages), False
+        self.threads: list[threading.Thread] = []
+
+    def start(self, name: str, *_: Any) -> None:
+        self.ready = name in self.waiting
+        if self.ready:
+            self.waiting.remove(name)
 
     def advance(self, *_: Any) -> None:
-        self.left -= 1
-        if self.left == 0 and self.done < 2:
-            self.done += 1
-            self.left = 2
-            self.harm()
+        if self.ready:
+            self.ready = False
+            self.threads.append(threading.Thread(target=self.harm))
+            self.threads[-1].start()
+
+    def finish(self) -> None:
+        """Wait for the harm that is on its way."""
+        for thread in self.threads:
+            thread.join()
 
 
 def two_nodes() -> Any:
@@ -55,7 +70,7 @@ def two_nodes() -> Any:
 def kill_worker(cluster: Any) -> None:
     """``kill -9`` the processes that work for us just now, and only those."""
     raylets = {info.process.pid for node in cluster.list_all_nodes() for info in node.all_processes["raylet"]}
-    for _ in range(200):
+    for _ in range(500):
         killed = 0
         for entry in Path("/proc").iterdir():
             try:
@@ -125,9 +140,10 @@ def main(lost: str, job: str, folder: Path) -> None:
         "node": lambda: kill_node(cluster),
         "object": lambda: lose_objects(executor),
     }[lost]
-    progress = AfterSteps(harm, 4 if job == "count" else 20)
+    progress = DoesHarm(harm, STAGES[:2] if job == "count" else STAGES[2:])
     found = do(job, corpus, folder / "found", cluster=executor, progress=progress)
-    assert progress.done == 2, f"only {progress.done} times was anything lost"
+    progress.finish()
+    assert progress.threads
     assert found == wanted
     print("same bytes", flush=True)
 

@@ -27,4 +27,4 @@ def test_the_run_goes_on(lost, job, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "killed" in done.stdout or "lost" in done.stdout, done.stdout
-    assert done.stdout.endswith("same bytes\n")
+    assert "same bytes" in done.stdout

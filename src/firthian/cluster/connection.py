@@ -21,6 +21,14 @@ STORE_SHARE, MOST_STORE_BYTES = 0.25, 8 * 10**9
 #: How often we try to start one.
 STARTS = 3
 
+#: No statistics to anyone; and patience with a machine that is busy: nobody is declared dead for being slow.
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_worker_register_timeout_seconds": "600",
+    "RAY_health_check_timeout_ms": "60000",
+}
+
 _FORMS = "give auto (a running cluster), ray://HOST:PORT, or local:N to start one here"
 
 
@@ -52,13 +60,14 @@ def connect(cluster: str, workers: int | None = None) -> Iterator[RayExecutor]:
     kind, _, number = cluster.partition(":")
     if not cluster or (kind == "local" and not number.isdigit()):
         raise FirthianError(f"cannot read the cluster {cluster!r}", hint=_FORMS)
+    processors = check_workers(int(number)) if kind == "local" else 0
     ray = require("ray", "cluster")
     from firthian.cluster.executor import RayExecutor
 
     began_here = not ray.is_initialized()
     if began_here:
         if kind == "local":
-            _start(ray, check_workers(int(number)))
+            _start(ray, processors)
         else:
             _join(ray, cluster)
     try:
@@ -70,8 +79,8 @@ def connect(cluster: str, workers: int | None = None) -> Iterator[RayExecutor]:
 
 def _quiet() -> dict[str, Any]:
     """Settings without which Ray talks to the terminal, and to its makers."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     return {"log_to_driver": False, "logging_level": "ERROR"}
 
 
