@@ -58,7 +58,9 @@ def evaluate(
     chosen, absent = choose(sets, [one.name for one in suites])
     options = Options(chosen, oov, score, restrict_vocab, resamples, more)
     with open_executor(cluster, workers) as executor:
-        return _evaluate(vectors, suites, chosen, absent, options, Run.create(seed, workers, None, progress, executor))
+        return _evaluate(
+            vectors, suites, chosen, absent, options, Run.create(seed, workers, None, progress, executor=executor)
+        )
 
 
 def _evaluate(
