@@ -21,7 +21,7 @@ RESULTS = Path(__file__).parent / "results" / "cluster.json"
 #: What is done: (corpus, window, times) for counting, (corpus, recipe, options) for training.
 JOBS: dict[str, dict[str, Any]] = {
     "count": {"corpus": "enwiki70m", "window": 5, "min_count": 50, "times": 1},
-    "count, window 15, three times": {"corpus": "enwiki70m", "window": 15, "min_count": 50, "times": 3},
+    "count, window 15, four times": {"corpus": "enwiki70m", "window": 15, "min_count": 50, "times": 4},
     "train sgns": {"corpus": "enwiki17m", "recipe": "sgns", "min_count": 50, "vector_size": 150, "epochs": 30},
     "train psd": {"corpus": "enwiki17m", "recipe": "psd", "min_count": 50, "vector_size": 150, "iterations": 12},
 }
@@ -103,7 +103,7 @@ def main(parts: list[str]) -> None:
     done = {(one["job"], one["kind"], one["workers"]) for one in rows}
     for name in JOBS:
         for kind in ("threads", "ray"):
-            for workers in (1, 2):
+            for workers in (2, 1):
                 wanted = not parts or any(f"{name}/{kind}/{workers}".startswith(part) for part in parts)
                 if wanted and (name, kind, workers) not in done:
                     rows.append(row(name, kind, workers))
