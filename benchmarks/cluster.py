@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from firthian.corpus.files import open_bytes
 from firthian.datasets import locate
 
-RESULTS = Path(__file__).parent / "results" / "cluster.json"
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "cluster.json"
 
 #: What is done: (corpus, window, times) for counting, (corpus, recipe, options) for training.
 JOBS: dict[str, dict[str, Any]] = {
@@ -51,6 +54,17 @@ with nullcontext(Threads(workers)) if kind == "threads" else connect(f"local:{wo
 """
 
 
+def plain(name: str) -> Path:
+    """Give a corpus as a plain file, of which workers can read ranges; unpacked once, in ``build/corpora``."""
+    path = ROOT / "build" / "corpora" / f"{name}.txt"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_bytes(str(locate(name))) as source, path.with_suffix(".new").open("wb") as target:
+            shutil.copyfileobj(source, target)
+        path.with_suffix(".new").rename(path)
+    return path
+
+
 def folder_hash(folder: Path) -> str:
     digest = hashlib.sha256()
     for item in sorted(folder.iterdir()):
@@ -70,7 +84,7 @@ def row(name: str, kind: str, workers: int) -> dict[str, Any]:
             json.dumps(job),
             kind,
             str(workers),
-            str(locate(job["corpus"])),
+            str(plain(job["corpus"])),
             str(target),
         ]
         done = subprocess.run(command, capture_output=True, text=True)
