@@ -35,10 +35,10 @@ browser:  ## chromium for the browser tests, where it can be had; they say so wh
 	  || echo "chromium is not here and cannot be installed: the browser tests will be skipped"
 
 test: $(STAMPS)/dev lint browser  ## the whole test suite
-	$(BIN)/pytest -n 2 -m 'not slow and not cluster'
+	$(BIN)/pytest -n 2 --dist loadgroup -m 'not slow and not cluster'
 
 test-slow: $(STAMPS)/dev  ## the long tests too
-	$(BIN)/pytest -n 2 -m 'not cluster'
+	$(BIN)/pytest -n 2 --dist loadgroup -m 'not cluster'
 
 test-cluster: $(STAMPS)/dev  ## every recipe, and every kind of loss, on Ray clusters that the tests start and stop
 	$(BIN)/pytest -n 0 tests/cluster

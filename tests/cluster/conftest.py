@@ -10,6 +10,13 @@ import os
 import pytest
 
 
+def pytest_collection_modifyitems(items):
+    """Tests that share a cluster run in one process, so that only one is started (with ``--dist loadgroup``)."""
+    for item in items:
+        if "ray_cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("ray"))
+
+
 @pytest.fixture(scope="session")
 def ray_cluster():
     """Two processors of a cluster of our own; tests make executors of one or two workers on it."""

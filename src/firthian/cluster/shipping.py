@@ -64,8 +64,7 @@ class Store:
 
     def forget(self) -> None:
         """Put every array anew from now on."""
-        for key in list(self._known):
-            self._known.pop(key, None)
+        self._known.clear()
 
 
 class _Packer(cloudpickle.CloudPickler):  # type: ignore[misc]

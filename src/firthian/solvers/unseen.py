@@ -219,7 +219,7 @@ def choose(unseen: str, sampled_zeros: int = 2048) -> Unseen:
 
 def check_dense(side: Side, run: Run) -> None:
     """Say so when dense blocks do not fit the budget."""
-    needed = DENSE_ARRAYS * 4 * DENSE_ROWS * len(side.right) * run.executor.workers + 4 * side.left.nbytes
+    needed = DENSE_ARRAYS * 4 * DENSE_ROWS * len(side.right) * run.threads.workers + 4 * side.left.nbytes
     if 0 < run.budget < needed:
         raise FirthianError(
             f"the exact treatment of {len(side.right):,} words takes {show_size(needed)}, more than the memory budget",

@@ -316,7 +316,7 @@ def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: 
     def needed(size: int, kind: str = covariance) -> int:
         rows = sum(model.shape)
         stored = 3 * size if kind == "diagonal" else 2 * packed_size(size) + size
-        blocks = 6 * (run.executor.workers + 2) * BLOCK * packed_size(size) * 4
+        blocks = 6 * (run.threads.workers + 2) * BLOCK * packed_size(size) * 4
         return rows * stored * 4 + blocks + INTERPRETER_BYTES
 
     if not run.budget or needed(dimension + 2) <= run.budget:
