@@ -86,12 +86,12 @@ class RayExecutor:
     ) -> Iterator[tuple[Kept[Any], ...]]:
         """Yield the handles of results, in order, each item's once its task is done."""
         call = _Call(self._store, task)
-        waiting: deque[list[Any]] = deque()
+        waiting: deque[tuple[KeptThere, ...]] = deque()
 
         def first() -> tuple[Kept[Any], ...]:
-            references = waiting.popleft()
-            ray.wait(references[:1], num_returns=1, fetch_local=False)
-            return tuple(KeptThere(reference, _fetch) for reference in references)
+            kept = waiting.popleft()
+            ray.wait([kept[0].reference], num_returns=1, fetch_local=False)
+            return kept
 
         for item in items:
             waiting.append(call.submit_pieces(item, pieces))
@@ -122,7 +122,7 @@ class _Call:
         head = pack(blanks, self._store)
         body = pack(self._task, self._store, self._parts)
         data = ray.put((head.data, len(head.references), body.data))
-        return Parcel(b"", [data, *head.references, *body.references])
+        return Parcel(b"", [data, *head.references, *body.references], [*head.kept, *body.kept])
 
     def submit(self, items: Sequence[Any]) -> Any:
         """Start a task for a group of items."""
@@ -130,12 +130,12 @@ class _Call:
         own = pack((list(items), before), self._store)
         return _work.remote(own.data, len(own.references), *own.references, *self._parcel.references)
 
-    def submit_pieces(self, item: Any, pieces: int) -> list[Any]:
+    def submit_pieces(self, item: Any, pieces: int) -> tuple[KeptThere, ...]:
         """Start a task whose results are to be kept, each an object of its own."""
         own = pack(item, self._store)
         call = _make.options(num_returns=pieces)
         found = call.remote(own.data, len(own.references), *own.references, *self._parcel.references)
-        return [found] if pieces == 1 else list(found)
+        return tuple(KeptThere(one, _fetch, [own, self._parcel]) for one in ([found] if pieces == 1 else found))
 
     def results(self, items: Sequence[Any], reference: Any) -> list[Any]:
         """Wait for a group's results; what it wrote is put in its place."""

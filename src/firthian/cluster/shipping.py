@@ -27,10 +27,10 @@ _OBJECT, _KEPT, _PART, _KERNEL = range(4)
 
 
 class KeptThere:
-    """A result in the object store."""
+    """A result in the object store. It holds on to all it was made of, from which Ray makes it again when it is lost."""
 
-    def __init__(self, reference: Any, read: Callable[[Any], Any]) -> None:
-        self.reference, self._read = reference, read
+    def __init__(self, reference: Any, read: Callable[[Any], Any], sources: Sequence[Parcel]) -> None:
+        self.reference, self._read, self._sources = reference, read, sources
 
     def get(self) -> Any:
         """Fetch it."""
@@ -43,6 +43,7 @@ class Parcel:
 
     data: bytes
     references: list[Any]
+    kept: list[KeptThere]
 
 
 class Store:
@@ -74,7 +75,7 @@ class _Packer(cloudpickle.CloudPickler):  # type: ignore[misc]
         self._parts = {id(part.array): number for number, part in enumerate(parts)}
         self._places: dict[int, int] = {}
         #: What was looked at stays alive until the end, so that no identity is used twice.
-        self._seen: list[Any] = []
+        self.seen: list[Any] = []
         self.references: list[Any] = []
 
     def persistent_id(self, thing: Any) -> tuple[Any, ...] | None:
@@ -91,7 +92,7 @@ class _Packer(cloudpickle.CloudPickler):  # type: ignore[misc]
 
     def _place(self, thing: Any, reference: Callable[[], Any]) -> int:
         if id(thing) not in self._places:
-            self._seen.append(thing)
+            self.seen.append(thing)
             self._places[id(thing)] = len(self.references)
             self.references.append(reference())
         return self._places[id(thing)]
@@ -102,7 +103,7 @@ def pack(thing: Any, store: Store, parts: Sequence[Part] = ()) -> Parcel:
     file = io.BytesIO()
     packer = _Packer(file, store, parts)
     packer.dump(thing)
-    return Parcel(file.getvalue(), packer.references)
+    return Parcel(file.getvalue(), packer.references, [thing for thing in packer.seen if isinstance(thing, KeptThere)])
 
 
 class _Unpacker(pickle.Unpickler):
