@@ -36,17 +36,20 @@ import firthian as ft
 from firthian.cluster import connect
 from firthian.parallel import Threads
 job, kind, workers, corpus, target = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]
-small = [f"w{n % 90} w{n % 7} w{n % 31} w{n % 11}" for n in range(3000)]
+head = target + "-head.txt"
+with open(corpus, "rb") as source, open(head, "wb") as file:
+    file.write(source.read(40_000_000))
 with nullcontext(Threads(workers)) if kind == "threads" else connect(f"local:{workers}") as executor:
+    # Once before, on enough text that every kernel meets the arrays it will meet: compiling is a matter of the first call ever.
+    little = ft.count(head, min_count=job["min_count"], window=job.get("window", 5), cluster=executor)
     if "recipe" in job:
         counts = ft.count(corpus, target + "-counts", min_count=job["min_count"], force=True)
         options = {name: job[name] for name in ("epochs", "iterations") if name in job}
-        ft.train(small, job["recipe"], vector_size=8, counting={"min_count": 1}, cluster=executor)
+        ft.train(little, job["recipe"], vector_size=20, cluster=executor)
         begin = time.perf_counter()
         vectors = ft.train(counts, job["recipe"], vector_size=job["vector_size"], cluster=executor, **options)
         vectors.save(target, force=True)
     else:
-        ft.count(small, min_count=1, cluster=executor)
         begin = time.perf_counter()
         for _ in range(job["times"]):
             ft.count(corpus, target, window=job["window"], min_count=job["min_count"], cluster=executor, force=True)
