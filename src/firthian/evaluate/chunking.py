@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from firthian.corpus.files import whole_text
 from firthian.datasets import locate
 from firthian.errors import FirthianError, require, suggest
+from firthian.evaluate.files import LARGEST_BYTES
 from firthian.progress import Progress, Silent
 from firthian.run import Run
 
@@ -49,12 +51,18 @@ def read_sentences(path: Path) -> list[Sentence]:
     """Read ``word tag chunk`` lines; an empty line ends a sentence."""
     sentences: list[Sentence] = []
     rows: list[list[str]] = []
-    lines = path.read_text(encoding="utf-8").split("\n")
+    try:
+        lines = whole_text(str(path), LARGEST_BYTES).decode().split("\n")
+    except UnicodeDecodeError:
+        raise FirthianError(f"{path} is not UTF-8 text", hint="convert it, e.g. with iconv") from None
     for number, line in enumerate([*lines, ""], start=1):
         if line.strip():
             fields = line.split()
             if len(fields) != 3:
-                raise FirthianError(f"{path}, line {number}: not word, tag, chunk", hint="is it CoNLL-2000's format?")
+                raise FirthianError(
+                    f"{path}, line {number}: not word, tag, chunk",
+                    hint="give CoNLL-2000's format: word, part of speech, chunk",
+                )
             rows.append(fields)
         elif rows:
             words, tags, chunks = (list(column) for column in zip(*rows, strict=True))
@@ -167,7 +175,7 @@ def _rows(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
     index = vectors.vocabulary.index
     known = {word: index[word] for word in dict.fromkeys(words) if word in index}
     if not known:
-        raise FirthianError("the vectors hold none of the words", hint="are they of English words?")
+        raise FirthianError("the vectors hold none of the words", hint="give vectors of English words")
     rows = vectors.matrix[np.fromiter(known.values(), np.int64, len(known))]
     return list(known), np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 
