@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from firthian.cost import memory_of
 from firthian.memory import Memory
-from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SEARCH, SMOOTHING, SOLVERS
+from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
 _MODEL = f"{MODELS}.exponential_family"
@@ -52,8 +53,9 @@ _EMF = "Li, Xu, Tian, Jiang, Zhong and Chen 2015 (EMF)"
 _PAPER = "Baer, Seto and Wells (exponential family word embeddings)"
 
 #: The start searches for eigenvectors; a sweep holds gradients, directions and their images.
-_SWEEPS = SEARCH
-_SWEEPS_TWICE = replace(SEARCH, pair=48)
+_SWEEPS = memory_of("sgns")
+#: The same with a response and a weight for every pair.
+_REWEIGHTED = memory_of("tweedie")
 
 LIKELIHOOD = (
     Recipe(
@@ -71,7 +73,7 @@ LIKELIHOOD = (
             *_ITERATIVE,
         ),
         counting=_HARMONIC,
-        memory=_SWEEPS_TWICE,
+        memory=_REWEIGHTED,
     ),
     Recipe(
         "poisson",
@@ -81,7 +83,7 @@ LIKELIHOOD = (
         f"{SOLVERS}.iwlrls:IWLRLS",
         (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
         counting=DYNAMIC,
-        memory=_SWEEPS_TWICE,
+        memory=_REWEIGHTED,
     ),
     Recipe(
         "multinomial",
@@ -92,7 +94,7 @@ LIKELIHOOD = (
         (replace(_BIAS, default="row", choices=("row",)), _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
         counting=DYNAMIC,
         aliases=("skipgram",),
-        memory=_SWEEPS_TWICE,
+        memory=_REWEIGHTED,
     ),
     Recipe(
         "negative-binomial",
@@ -109,7 +111,7 @@ LIKELIHOOD = (
             *_ITERATIVE,
         ),
         counting=DYNAMIC,
-        memory=_SWEEPS_TWICE,
+        memory=_REWEIGHTED,
     ),
     Recipe(
         "gaussian",
@@ -173,7 +175,7 @@ LIKELIHOOD = (
             COMBINE,
         ),
         counting=DYNAMIC,
-        memory=Memory(pair=16, number=40),
+        memory=Memory(pair=16, word_dim=40),
     ),
     Recipe(
         "semf",
@@ -194,6 +196,6 @@ LIKELIHOOD = (
             _CENTRE,
         ),
         counting=DYNAMIC,
-        memory=replace(_SWEEPS, pair=48),
+        memory=_SWEEPS.plus(pair=24),
     ),
 )
