@@ -160,5 +160,5 @@ def describe(cost: Cost, workers: int) -> list[str]:
     return [
         f"{'disk':<18} {show_size(cost.disk_bytes)}",
         f"{'memory':<18} {show_size(cost.peak_bytes)} without a budget",
-        f"{'time':<18} {cost.seconds:.0f} s with {workers} workers",
+        f"{'time':<18} {cost.seconds:.0f} s with {workers} worker{'s' if workers > 1 else ''}",
     ]

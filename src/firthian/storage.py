@@ -275,9 +275,7 @@ def read_manifest(path: Path, kind: str, version: int) -> dict[str, Any]:
     try:
         body = json.loads(path.read_bytes().decode())
     except FileNotFoundError:
-        raise FirthianError(
-            f"{path.parent} holds no {path.name}", hint=f"it is not {kind} that Firthian wrote"
-        ) from None
+        raise FirthianError(f"{path.parent} is not {kind} (it holds no {path.name})", hint="check the path") from None
     except OSError as error:
         raise from_os_error(error) from error
     except (ValueError, RecursionError) as error:

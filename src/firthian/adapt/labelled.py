@@ -67,7 +67,9 @@ def read_labelled(
     if not texts:
         raise FirthianError(f"{path} holds no examples", hint="give a file with labels and texts")
     if splits and len(splits) != len(texts):
-        raise FirthianError(f"{path}: only some lines say which part they belong to", hint="give all lines a split")
+        raise FirthianError(
+            f"{path}: only some lines say which part they belong to", hint="give every line a split, train or test"
+        )
     return LabelledText(texts, labels, splits)
 
 
@@ -140,7 +142,9 @@ def _table_records(path: str, format: str, named: dict[str, str | None]) -> Iter
         except StopIteration:
             return
         except csv.Error as error:
-            raise FirthianError(f"{path}, record {number}: {error}", hint="is it really CSV?") from None
+            raise FirthianError(
+                f"{path}, record {number}: {error}", hint="check its quotes, or name another --format"
+            ) from None
         if not any(row):
             continue
         where = f"{path}, line {number}"

@@ -182,7 +182,9 @@ def _wiki(path: str) -> Iterator[Piece]:
         elif stripped:
             raise FirthianError(f"{path}, line {number}: text outside <doc>", hint="read it with --format lines")
     if inside:
-        raise FirthianError(f"{path}, line {opened}: <doc> is never closed", hint="is the file complete?")
+        raise FirthianError(
+            f"{path}, line {opened}: <doc> is never closed", hint="complete the file, or read it with --format lines"
+        )
 
 
 def _one_line(text: str) -> bytes:
@@ -239,7 +241,9 @@ def _csv_rows(path: str) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise FirthianError(f"{path}, line {number}: {error}", hint="is it really CSV?") from None
+            raise FirthianError(
+                f"{path}, line {number}: {error}", hint="check its quotes, or name another --format"
+            ) from None
         yield number, row
 
 

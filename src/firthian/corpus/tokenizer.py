@@ -245,7 +245,7 @@ def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
         found = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise FirthianError(
-            f"the tokenizer {name} cannot be loaded ({error})", hint="is its module on PYTHONPATH?"
+            f"the tokenizer {name} cannot be loaded ({error})", hint="put its module on PYTHONPATH"
         ) from None
     if not callable(found):
         raise FirthianError(f"the tokenizer {name} is not a function", hint="give module:function")

@@ -59,7 +59,10 @@ def read_sentences(path: Path) -> list[Sentence]:
         if line.strip():
             fields = line.split()
             if len(fields) != 3:
-                raise FirthianError(f"{path}, line {number}: not word, tag, chunk", hint="is it CoNLL-2000's format?")
+                raise FirthianError(
+                    f"{path}, line {number}: not word, tag, chunk",
+                    hint="give CoNLL-2000's format: word, part of speech, chunk",
+                )
             rows.append(fields)
         elif rows:
             words, tags, chunks = (list(column) for column in zip(*rows, strict=True))
@@ -172,7 +175,7 @@ def _rows(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
     index = vectors.vocabulary.index
     known = {word: index[word] for word in dict.fromkeys(words) if word in index}
     if not known:
-        raise FirthianError("the vectors hold none of the words", hint="are they of English words?")
+        raise FirthianError("the vectors hold none of the words", hint="give vectors of English words")
     rows = vectors.matrix[np.fromiter(known.values(), np.int64, len(known))]
     return list(known), np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 

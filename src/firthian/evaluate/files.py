@@ -81,7 +81,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _wrong(path: Path, number: int, what: str, hint: str) -> FirthianError:
-    return FirthianError(f"{path} line {number} {what}", hint)
+    return FirthianError(f"{path}, line {number} {what}", hint)
 
 
 def _separator(line: str) -> str | None:

@@ -164,7 +164,7 @@ class ExponentialFamily:
     ) -> None:
         if bias not in family.biases:
             raise FirthianError(
-                f"the {family.name} family has no bias {bias!r}", hint=f"set bias={' or '.join(family.biases)}"
+                f"the {family.name} family has no bias {bias!r}", hint=f"give --set bias={' or '.join(family.biases)}"
             )
         if counts.pairs == 0:
             raise FirthianError("the counts hold no pair of words", hint="use a larger corpus or a wider window")
@@ -287,7 +287,9 @@ def _prepared(counts: Counts, truncate_counts: float, diagonal: bool) -> SeenPai
         indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
         indices, values = indices[kept], values[kept]
         if values.size == 0:
-            raise FirthianError("without the diagonal no pair is left", hint="use a larger corpus or diagonal=true")
+            raise FirthianError(
+                "without the diagonal no pair is left", hint="use a larger corpus, or give --set diagonal=true"
+            )
     return SeenPairs(indptr, indices, values, np.empty(0, dtype=np.float32))
 
 

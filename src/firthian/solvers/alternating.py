@@ -101,7 +101,7 @@ def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: 
     if not np.isfinite(objective[-1]):
         raise FirthianError(
             f"the objective is not a number after {len(objective) - 1} sweeps",
-            hint="raise damping or ridge, or set step=newton",
+            hint="raise damping or ridge, such as --set damping=1, or give --set step=newton",
         )
 
 

@@ -223,7 +223,7 @@ def check_dense(side: Side, run: Run) -> None:
     if 0 < run.budget < needed:
         raise FirthianError(
             f"the exact treatment of {len(side.right):,} words takes {show_size(needed)}, more than the memory budget",
-            hint="set unseen=expanded, or raise --memory",
+            hint="give --set unseen=expanded, or more --memory",
         )
 
 

@@ -110,7 +110,9 @@ def whole_lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
             yield carry[:cut]
             carry = carry[cut:]
         elif len(carry) > _MAX_LINE:
-            raise FirthianError(f"{path} has a line of more than 64 MB", hint="it is not text with a word a line")
+            raise FirthianError(
+                f"{path} has a line of more than 64 MB", hint="give a file with a word and its numbers a line"
+            )
     if carry:
         yield carry
 
@@ -127,7 +129,10 @@ def find_layout(path: Path, start: bytes) -> Layout:
         raise FirthianError(f"{path} has lines of more than {_MAX_NUMBERS:,} numbers", hint="is it a file of vectors?")
     if header is None:
         if columns == 0:
-            raise FirthianError(f"{path}, line 1: there are no numbers after the word", hint="is it a file of vectors?")
+            raise FirthianError(
+                f"{path}, line 1: there are no numbers after the word",
+                hint="give a file with a word and its numbers a line",
+            )
         return Layout(columns, None)
     promised, width = int(header[1]), int(header[2])
     if not rest:
