@@ -15,11 +15,13 @@ import numpy as np
 
 from firthian._version import __version__
 from firthian.checkpoints import EVERY
+from firthian.cluster import open_executor
 from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.tokens import Tokens
 from firthian.errors import FirthianError
 from firthian.memory import PeakMemory, Problem
+from firthian.parallel import Executor
 from firthian.progress import Progress
 from firthian.recipes import Recipe, find_recipe
 from firthian.run import Run
@@ -41,6 +43,7 @@ def train(
     seed: int = 1,
     workers: int | None = None,
     memory: str | int | None = None,
+    cluster: str | Executor | None = None,
     counting: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     output: str | os.PathLike[str] | None = None,
@@ -53,7 +56,8 @@ def train(
     """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
 
     A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
-    Further arguments are options of the recipe; ``firth models NAME`` lists them.
+    Further arguments are options of the recipe; ``firth models NAME`` lists them. ``cluster`` names a Ray cluster to work on
+    (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
 
     With ``output`` the vectors are written to that folder, and the work is saved on the way, about every
     ``checkpoint_every`` seconds (30), in ``OUTPUT.partial``: after an interruption ``resume`` goes on to the same bytes.
@@ -66,13 +70,14 @@ def train(
     """
     chosen = find_recipe(recipe)
     job = Job(source, chosen, chosen.settings(options), vector_size, seed, dict(counting or {}))
-    if output is None:
-        return learn(job, Run.create(seed, workers, memory, progress))
-    place = Unfinished(Path(output), EVERY if checkpoint_every is None else checkpoint_every, stop)
-    run = Run.create(seed, workers, memory, progress, place.steps)
-    with place.held(job.describe(), resume, force):
-        vectors = None if place.finished else learn(job, run, place)
-        place.deliver(vectors, force)
+    with open_executor(cluster, workers) as executor:
+        if output is None:
+            return learn(job, Run.create(seed, workers, memory, progress, executor=executor))
+        place = Unfinished(Path(output), EVERY if checkpoint_every is None else checkpoint_every, stop)
+        run = Run.create(seed, workers, memory, progress, place.steps, executor)
+        with place.held(job.describe(), resume, force):
+            vectors = None if place.finished else learn(job, run, place)
+            place.deliver(vectors, force)
     if vectors is None:
         vectors = Vectors.load(output)
         vectors.measured = {"seconds": 0.0, "peak_bytes": 0}
@@ -172,7 +177,7 @@ def find_counts(job: Job, run: Run, place: Unfinished | None = None) -> Counts:
     if place is not None:
         return place.counts(job.count_job(), HowToRun(run.executor, run.budget, run.progress))
     settings = {"seed": run.seed, **job.recipe.counting, **job.counting}
-    return count(job.source, workers=run.executor.workers, memory=run.budget, progress=run.progress, **settings)
+    return count(job.source, cluster=run.executor, memory=run.budget, progress=run.progress, **settings)
 
 
 def find_tokens(job: Job, run: Run, place: Unfinished | None = None) -> Tokens:

@@ -10,6 +10,7 @@ import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import (
+    Cluster,
     Force,
     Json,
     Memory,
@@ -43,6 +44,7 @@ def train(
     seed: Seed = 1,
     memory: Memory = None,
     workers: Workers = None,
+    cluster: Cluster = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate sizes, memory, disk and time.")] = False,
     checkpoint_every: Annotated[
         float | None, typer.Option(help="Seconds between two saved steps; 0 saves every step. [default: 30]")
@@ -75,8 +77,8 @@ def train(
         raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
     with catching_signals() as stop, on_terminal() as progress:
         vectors = train_vectors(
-            data, recipe, vector_size=vector_size, seed=seed, workers=workers, memory=memory,
-            counting=counting_settings, progress=progress, output=output, resume=resume, force=force,
+            data, recipe, vector_size=vector_size, seed=seed, workers=workers, cluster=cluster,
+            memory=memory, counting=counting_settings, progress=progress, output=output, resume=resume, force=force,
             checkpoint_every=checkpoint_every, stop=stop, **options,
         )  # fmt: skip
     for damaged in vectors.measured.pop("damaged_steps", ()):

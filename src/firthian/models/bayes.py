@@ -14,6 +14,7 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
+from firthian.parallel import constant
 from firthian.run import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -37,6 +38,10 @@ class Side:
     own_rate: Array
     other_rate: Array
 
+    def __post_init__(self) -> None:
+        for name in ("indptr", "indices", "positive", "negative"):
+            object.__setattr__(self, name, constant(getattr(self, name)))
+
     @property
     def rows(self) -> int:
         """How many words, or contexts."""
@@ -56,7 +61,7 @@ class Side:
             ends = np.asarray(self.indptr[first : last + 1]) - low
             out[first:last] = sums[ends[1:]] - sums[ends[:-1]]
 
-        run.over_rows(fill, self.rows)
+        run.over_rows(fill, self.rows, here=True)
         total = self.other_rate.sum()
         rest = 1 - out / total if total > 0 else np.zeros(self.rows)
         return np.where(rest > 1e-6, rest, 0.0)

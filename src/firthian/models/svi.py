@@ -78,7 +78,7 @@ def count_stream(
     weights, unit = options.integer_weights()
     before, after = options.sides(weights)
     words = len(vocabulary)
-    blocks = list(count_blocks(stream, core, words, before, after, run.executor))
+    blocks = list(count_blocks(stream, core, words, before, after, run.threads))
     sizes = np.concatenate([block.sizes for block in blocks])
     values = np.concatenate([block.sums for block in blocks]) / unit
     matrix = scipy.sparse.csr_array(

@@ -170,10 +170,11 @@ class Stream:
         weights = np.stack([noise, noise], axis=1)
         masses = side.unlisted_mass(self.run)
         bound, natural, prior = self.likelihood.bound, self.naturals[0], np.ones(self.dimension)
+        others = contexts.others
 
         def block(first: int, last: int) -> tuple[Background, float]:
             pairs, listed, linear, listed_linear, value = gather_block(
-                side, words, contexts, weights, 1.0, bound, first, last
+                side, words, others, weights, 1.0, bound, first, last
             )
             score = value.sum() + (np.sum(linear * words.means[first:last]) if bound == "jaakkola" else 0.0)
             here = (words, masses, sums, listed, listed_linear, first, last)
@@ -183,7 +184,7 @@ class Stream:
             _move(natural, words, prior, rates[first:last], half, linear, first)
             return background_of(bound, side.own_rate, *here), float(score)
 
-        results = self.run.over_rows(block, words.rows, BLOCK)
+        results = self.run.over_rows(block, words.rows, BLOCK, updates=[*words.arrays, natural.half, natural.linear])
         merged = results[0][0]
         for name in ("quadratic", "linear", "value"):
             setattr(merged, name, np.concatenate([getattr(part, name) for part, _ in results]))
@@ -197,18 +198,19 @@ class Stream:
         words, contexts = self.state.words, self.state.contexts
         sums = words.weighted_sums(background.quadratic, background.linear, self.run)
         weights = np.stack([background.quadratic, background.linear], axis=1)
-        natural, prior = self.naturals[1], self.state.relevance.mean
+        natural, prior, bound = self.naturals[1], self.state.relevance.mean, self.likelihood.bound
+        others = words.others
 
         def block(first: int, last: int) -> None:
             pairs, listed, linear, listed_linear, _ = gather_block(
-                side, contexts, words, weights, 1.0, self.likelihood.bound, first, last
+                side, contexts, others, weights, 1.0, bound, first, last
             )
             noise = side.own_rate[first:last, None]
             linear -= noise * (sums[1] - listed_linear)
             half = pairs + noise * (sums[0] - listed)
             _move(natural, contexts, prior, rates[first:last], half, linear, first)
 
-        self.run.over_rows(block, contexts.rows, BLOCK)
+        self.run.over_rows(block, contexts.rows, BLOCK, updates=[*contexts.arrays, natural.half, natural.linear])
 
 
 def _move(

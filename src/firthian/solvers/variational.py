@@ -19,7 +19,7 @@ from firthian.models.bounds import Background
 from firthian.packing import packed_size, unpack
 from firthian.run import Run
 from firthian.solvers.base import Solution
-from firthian.solvers.posterior import BLOCK, Gaussians, State, coordinates
+from firthian.solvers.posterior import BLOCK, Gaussians, Moments, State, coordinates
 from firthian.solvers.rotation import LIVE_SHARE, balance, rotate, signal_shares
 from firthian.solvers.starts import noise_start, spectral_start
 
@@ -167,7 +167,7 @@ def _inner(side: Gaussians, dimension: int) -> Array:
 def gather_block(
     side: Side,
     own: Gaussians,
-    other: Gaussians,
+    other: Moments,
     weights: Array,
     temper: float,
     bound: str,
@@ -216,28 +216,25 @@ def _update_words(model: BayesianLogistic, state: State, masses: Array, run: Run
     weights = np.stack([noise, noise], axis=1)
     prior = np.ones(words.free.size)
     prior[state.dimension :] = model.bias_precision
+    side, others, temper, bound = model.words, contexts.others, model.temper, model.bound
 
     def block(first: int, last: int) -> tuple[Background, float, int]:
         pairs, listed, linear, listed_linear, value = gather_block(
-            model.words, words, contexts, weights, model.temper, model.bound, first, last
+            side, words, others, weights, temper, bound, first, last
         )
-        before = background_of(
-            model.bound, model.words.own_rate, words, masses, sums, listed, listed_linear, first, last
-        )
+        before = background_of(bound, side.own_rate, words, masses, sums, listed, listed_linear, first, last)
         total = value.sum() + before.value.sum()
-        if model.bound == "jaakkola":
+        if bound == "jaakkola":
             total += np.sum(linear * words.means[first:last])
         linear -= before.linear[:, None] * (sums[1] - listed_linear)
         failed = posterior(
             pairs, listed, linear, sums[0], before.quadratic, prior, words.free, words.fixed, words.diagonal, first,
             words.means, words.moments, words.covariances, words.log_determinants,
         )  # fmt: skip
-        after = background_of(
-            model.bound, model.words.own_rate, words, masses, sums, listed, listed_linear, first, last
-        )
+        after = background_of(bound, side.own_rate, words, masses, sums, listed, listed_linear, first, last)
         return after, float(total), failed
 
-    results = run.over_rows(block, words.rows, BLOCK)
+    results = run.over_rows(block, words.rows, BLOCK, updates=words.arrays)
     _check_failures(sum(failed for _, _, failed in results))
     return [after for after, _, _ in results], sum(total for _, total, _ in results)
 
@@ -253,13 +250,14 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
     weights = np.stack([quadratic, linear_weight], axis=1)
     prior = np.full(contexts.free.size, model.bias_precision)
     prior[: state.dimension] = state.relevance.mean
+    others, temper, bound = words.others, model.temper, model.bound
 
     def block(first: int, last: int) -> tuple[float, int]:
         pairs, listed, linear, listed_linear, value = gather_block(
-            side, contexts, words, weights, model.temper, model.bound, first, last, fold=True
+            side, contexts, others, weights, temper, bound, first, last, fold=True
         )
         total = value.sum()
-        if model.bound == "jaakkola":
+        if bound == "jaakkola":
             total += np.sum(linear * contexts.means[first:last])
         noise = side.own_rate[first:last]
         linear -= noise[:, None] * (sums[1] - listed_linear)
@@ -269,7 +267,7 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
         )  # fmt: skip
         return float(total), failed
 
-    results = run.over_rows(block, contexts.rows, BLOCK)
+    results = run.over_rows(block, contexts.rows, BLOCK, updates=contexts.arrays)
     _check_failures(sum(failed for _, failed in results))
     return sum(total for total, _ in results) + float(sum(part.value.sum() for part in background))
 
@@ -279,18 +277,13 @@ def _evaluate(model: BayesianLogistic, state: State, masses: Array, run: Run) ->
     words, contexts, noise = state.words, state.contexts, model.words.other_rate
     sums = contexts.weighted_sums(noise, noise, run)
     weights = np.stack([noise, noise], axis=1)
+    side, others, temper, bound = model.words, contexts.others, model.temper, model.bound
 
     def block(first: int, last: int) -> float:
-        _, listed, linear, listed_linear, value = gather_block(
-            model.words, words, contexts, weights, model.temper, model.bound, first, last
-        )
-        total = (
-            value.sum()
-            + background_of(
-                model.bound, model.words.own_rate, words, masses, sums, listed, listed_linear, first, last
-            ).value.sum()
-        )
-        if model.bound == "jaakkola":
+        _, listed, linear, listed_linear, value = gather_block(side, words, others, weights, temper, bound, first, last)
+        rest = background_of(bound, side.own_rate, words, masses, sums, listed, listed_linear, first, last)
+        total = value.sum() + rest.value.sum()
+        if bound == "jaakkola":
             total += np.sum(linear * words.means[first:last])
         return float(total)
 
@@ -323,7 +316,7 @@ def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: 
     def needed(size: int, kind: str = covariance) -> int:
         rows = sum(model.shape)
         stored = 3 * size if kind == "diagonal" else 2 * packed_size(size) + size
-        blocks = 6 * (run.executor.workers + 2) * BLOCK * packed_size(size) * 4
+        blocks = 6 * (run.threads.workers + 2) * BLOCK * packed_size(size) * 4
         return rows * stored * 4 + blocks + INTERPRETER_BYTES
 
     if not run.budget or needed(dimension + 2) <= run.budget:
