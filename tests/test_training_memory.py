@@ -54,10 +54,21 @@ def write_corpus(path: Path, lines: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("memory")
-    ft.count(write_corpus(folder / "corpus.txt", 30_000), folder / "c", window=8, min_count=2)
-    return folder / "c"
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("memory") / "corpus.txt", 30_000)
+
+
+@pytest.fixture(scope="module")
+def counts(corpus: Path) -> Path:
+    ft.count(corpus, corpus.with_name("c"), window=8, min_count=2)
+    return corpus.with_name("c")
+
+
+@pytest.fixture(scope="module")
+def left_counts(corpus: Path) -> Path:
+    """For the recipes that tell left contexts from right ones."""
+    ft.count(corpus, corpus.with_name("left"), window=8, min_count=2, context="left")
+    return corpus.with_name("left")
 
 
 @pytest.mark.parametrize("row", MEASURED, ids=lambda row: f"{row['what']}-{row['pairs']}-{row['dimension']}")
@@ -99,8 +110,11 @@ def test_options_that_hold_less_or_more_are_known() -> None:
     ]
     + [pytest.param("bayes", {"covariance": "diagonal", "epochs": 1}, marks=pytest.mark.slow, id="bayes, diagonal")],
 )
-def test_the_estimate_holds_and_is_not_wild(counts: Path, recipe: str, options: dict[str, object]) -> None:
+def test_the_estimate_holds_and_is_not_wild(
+    request: pytest.FixtureRequest, recipe: str, options: dict[str, object]
+) -> None:
     chosen = find_recipe(recipe)
+    counts: Path = request.getfixturevalue("left_counts" if "context" in chosen.counting else "counts")
     found = ft.Counts.load(counts, verify=False)
     size = {"vector_size": 60} if chosen.dimension else {}
     command = [sys.executable, "-c", TRAIN, str(counts), recipe, json.dumps(options | size)]

@@ -27,7 +27,7 @@ ASSOCIATION = (
         (SMOOTHING, _SHIFT, _JELINEK_MERCER),
         counting=DYNAMIC,
         dimension=0,
-        memory=Memory(pair=24),
+        memory=Memory(once=SEARCH.once, pair=12),
     ),
     Recipe(
         "sppmi",
@@ -38,7 +38,7 @@ ASSOCIATION = (
         (SMOOTHING, replace(_SHIFT, default=5.0), _JELINEK_MERCER),
         counting=DYNAMIC,
         dimension=0,
-        memory=Memory(pair=24),
+        memory=Memory(once=SEARCH.once, pair=12),
     ),
     Recipe(
         "svd",
