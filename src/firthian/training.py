@@ -143,7 +143,7 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
         if place is not None:
             place.check_data(data)
         dimension = check_dimension(recipe, job.vector_size, len(data.vocabulary))
-        recipe.memory.check(recipe.name, size_of(data, dimension), run.budget)
+        recipe.memory_for(job.settings).check(recipe.name, size_of(data, dimension), run.budget)
         model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
         solver = recipe.load("solver")(**recipe.part("solver", job.settings))
         check_fit(solver, model)

@@ -58,6 +58,7 @@ def main(folder: Path, label: str, moments: int, seed: int) -> None:
         assert folder_bytes(target) == wanted, f"{label}, moment {number}, seed {seed}"
         assert not target.with_name(target.name + ".partial").exists()
         shutil.rmtree(target)
+    assert cut_short, f"{label}: no kill came before the end, seed {seed}"
     print(f"cut short {cut_short} of {moments}")
 
 

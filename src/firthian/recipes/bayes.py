@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from firthian.cost import memory_of
 from firthian.memory import Memory
 from firthian.recipes.common import DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
+
+#: As measured with full covariances in float32.
+_MEMORY = memory_of("bayes")
 
 _LIKELIHOOD = (
     Option("negative", 5.0, "k: negative events for each real one", low=0, high=1e6),
@@ -44,7 +50,11 @@ BAYES = (
         counting=DYNAMIC,
         dimension=50,
         chooses_dimension=True,
-        memory=Memory(pair=24),
+        memory=_MEMORY,
+        memory_with={
+            ("covariance", "diagonal"): replace(_MEMORY, word_dim2=0).plus(word_dim=40),
+            ("dtype", "float64"): _MEMORY.plus(word_dim=_MEMORY.word_dim, word_dim2=_MEMORY.word_dim2),
+        },
     ),
     Recipe(
         "bayes-svi",
@@ -65,6 +75,6 @@ BAYES = (
         counting=DYNAMIC,
         source="tokens",
         dimension=50,
-        memory=Memory(covariance=28, number=60, word=400, token=300, batch=1_000_000),
+        memory=Memory(word_dim2=14, word_dim=60, word=400, token=300, batch=1_000_000),
     ),
 )  # fmt: skip
