@@ -47,7 +47,7 @@ def index_all(texts: list[str]) -> Any:
 
 def one_pass(classifier: RPAClassifier, texts: list[str], labels: list[str]) -> float:
     """Time one pass of learning alone, after the documents are ready."""
-    counts, given = classifier._start(texts, labels, 1)
+    counts, given = classifier._start(texts, labels)
     classifier.classes_, codes = np.unique(given, return_inverse=True)
     from firthian.adapt.ensemble import Ensemble
 
