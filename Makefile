@@ -6,7 +6,7 @@ STAMPS := $(VENV)/.stamps
 # The exports need no more than the CPU; name another build of torch where this one is too large.
 TORCH ?= torch==2.13.0
 
-.PHONY: browser demo test test-slow test-heavy lint bench docs clean
+.PHONY: browser demo test test-slow test-heavy lint bench studies studies-quick docs clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -50,6 +50,12 @@ lint: $(STAMPS)/dev
 
 bench: $(STAMPS)/bench  ## speed and memory beside other tools
 	$(BIN)/python -m benchmarks
+
+studies: $(STAMPS)/bench  ## the experiments of the five papers, into docs/studies (hours; goes on where it stopped)
+	$(BIN)/python -m studies
+
+studies-quick: $(STAMPS)/bench  ## the same on a small corpus, into build/studies/quick (minutes)
+	$(BIN)/python -m studies --quick
 
 docs: $(STAMPS)/dev  ## the documentation, in site/
 	$(BIN)/mkdocs build --strict

@@ -1,29 +1,28 @@
-"""Run every benchmark, keep the figures in ``build/benchmarks.jsonl`` and print them. ``make bench``"""
+"""Run every benchmark, print the figures and keep them (``benchmarks/results``, ``build/history.jsonl``). ``make bench``
+
+Rows that were measured before are measured again, so that all ratios are of one run.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import platform
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from benchmarks import counting, training
+from benchmarks import counting, picture, training
+from benchmarks.results import Results
 
 ROOT = Path(__file__).parents[1]
-HISTORY = ROOT / "build" / "benchmarks.jsonl"
 
 
 def main() -> None:
-    HISTORY.parent.mkdir(exist_ok=True)
-    machine = {"machine": platform.machine(), "cores": os.cpu_count(), "python": platform.python_version()}
-    for name, task in (("counting", counting.main), ("training", training.main)):
-        figures = task()
-        print(f"\n== {name}\n{json.dumps(figures, indent=1)}")
-        with HISTORY.open("a") as file:
-            file.write(json.dumps({"benchmark": name, "time": int(time.time()), **machine, "figures": figures}) + "\n")
+    results = Results("counting")
+    for name, task in counting.PARTS.items():
+        print(json.dumps(results.row(name, task, again=True), indent=1))
+    trained = training.main(again=True)
+    print(training.show(trained.rows))
+    picture.draw(trained.rows, training.TITLE, ROOT / "docs" / "images" / "speed-quality.png")
     for script in ("vectors", "evaluation"):
         print(f"\n== {script}", flush=True)
         subprocess.run([sys.executable, str(ROOT / "benchmarks" / f"{script}.py")], check=True)

@@ -1,70 +1,98 @@
-"""Training from raw text to saved vectors, beside gensim's skip-gram, in one run on the same corpus.
+"""Training from raw text to saved vectors: our recipes and the other tools, in turn, on one corpus with the same cores.
 
-``python -m benchmarks.training [RECIPE ...]``. Wall and CPU seconds, peak memory and the seven scores of each. gensim gets its
-documented settings for this job and as many workers as there are cores.
+``python -m benchmarks.training [--corpus enwiki3m] [--dim 100 --min-count 5] [--repeats 2] [ROW ...]``. A row is a recipe, a
+tool of ``benchmarks/peers.py``, or ``plain``: ``firth train`` as it stands. Each is a process of its own, timed as a whole,
+best of its repeats, all of them kept. Rows that were measured before are kept too; ``--again`` measures them anew.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import firthian as ft
+from benchmarks import corpora
+from benchmarks.peers import PEERS
+from benchmarks.results import Results
 from benchmarks.timing import FIRTH, best
-from firthian.datasets import locate
-from studies.common import SHORT, score_cells, scores, table
+from firthian.recipes import RECIPES
+from studies.common import HELD_OUT, SHORT, score_cells, scores, table
 
-RECIPES = ("psd", "sgns", "svd", "glove")
+#: What the others are divided by.
+MEASURE = "gensim skip-gram"
 
-GENSIM = """
-import sys
-from gensim.models import Word2Vec
-settings = {"window": 5, "negative": 5, "sg": 1, "epochs": 5, "sample": 1e-3, "workers": 2, "seed": 1}
-model = Word2Vec(corpus_file=sys.argv[1], vector_size=150, min_count=50, **settings)
-model.wv.save_word2vec_format(sys.argv[2], binary=True)
-"""
+#: Recipes that give no vectors to compare by their cosine, or learn from other vectors or from further files.
+LEFT_OUT = {"ppmi", "sppmi", "hal", "brown", "sparse", "semf", "emf-amemf"}
 
+TITLE = "The first 3 M words of enwiki70m, 100 dimensions, words seen 5 times or more"
 
-def main(recipes: tuple[str, ...] = RECIPES, repeats: int = 2, with_gensim: bool = True) -> dict[str, Any]:
-    corpus = locate("enwiki17m")
-    found: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for recipe in recipes:
-            target = folder / recipe
-            command = [*FIRTH, "train", str(corpus), "-m", recipe, "--dim", "150", "--min-count", "50"]
-            cost, walls = best([*command, "--workers", "2", "--force", "-o", str(target)], repeats)
-            found[recipe] = cost.facts() | {"walls": walls, "scores": scores(ft.load(target))}
-        if with_gensim:
-            target = folder / "gensim.bin"
-            cost, walls = best([sys.executable, "-c", GENSIM, str(corpus), str(target)], 1)
-            found["gensim skip-gram"] = cost.facts() | {"walls": walls, "scores": scores(ft.load(target))}
-            for row in found.values():
-                row["gensim / it"] = round(cost.wall / row["wall"], 1)
-    return found
+ROWS = ("plain", *(recipe.name for recipe in RECIPES if recipe.name not in LEFT_OUT), *PEERS)
 
 
-def show(found: dict[str, Any]) -> str:
-    """Write the figures as a table."""
-    head = ["", "wall s", "CPU s", "peak MB", *SHORT, "gensim's wall / its"]
-    rows = [
-        [
-            name,
-            f"{row['wall']:.1f}",
-            f"{row['cpu']:.0f}",
-            f"{row['peak_mb']:.0f}",
-            *score_cells(row["scores"]),
-            f"{row.get('gensim / it', '')}",
-        ]
-        for name, row in found.items()
-    ]
-    return table(head, rows)
+def measure(name: str, corpus: Path, size: int, least: int, repeats: int) -> dict[str, Any]:
+    """Train and score one row."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "vectors"
+        if name in PEERS:
+            command = PEERS[name].command(corpus, target, size, least)
+        else:
+            command = [*FIRTH, "train", str(corpus), "--workers", "2", "--force", "-o", str(target)]
+            if name != "plain":
+                command += ["-m", name, "--dim", str(size), "--min-count", str(least)]
+        cost, walls = best(command, repeats)
+        vectors = ft.load(target)
+        shape = {"words": len(vectors), "size": vectors.vector_size}
+        return cost.facts() | {"walls": walls, **shape, "scores": scores(vectors)}
+
+
+def main(
+    corpus: str = "enwiki3m",
+    size: int = 100,
+    least: int = 5,
+    rows: tuple[str, ...] = ROWS,
+    repeats: int = 2,
+    again: bool = False,
+) -> Results:
+    """Measure the rows, one after another, and keep them."""
+    results = Results(f"training-{Path(corpus).stem}-{size}-{least}")
+    path = corpora.find(corpus)
+    for name in rows:
+        results.row(name, lambda name=name: measure(name, path, size, least, repeats), again)
+    return results
+
+
+def show(rows: dict[str, Any]) -> str:
+    """Write the figures as a table; ratios are gensim's wall time over the row's."""
+    theirs = rows.get(MEASURE, {}).get("wall")
+    head = ["", "wall s (spread)", "CPU s", "peak MB", *SHORT, *HELD_OUT, f"{MEASURE} / it"]
+    body = []
+    for name, row in sorted(rows.items(), key=lambda item: item[1]["wall"]):
+        spread = f" ({min(row['walls']):.1f}–{max(row['walls']):.1f})" if len(row["walls"]) > 1 else ""
+        costs = [f"{row['wall']:.1f}{spread}", f"{row['cpu']:.0f}", f"{row['peak_mb']:.0f}"]
+        held = [f"{row['scores'][name]:.3f}" if name in row["scores"] else "" for name in HELD_OUT]
+        ratio = f"{theirs / row['wall']:.1f}" if theirs else ""
+        body.append([name, *costs, *score_cells(row["scores"]), *held, ratio])
+    return table(head, body)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", default="enwiki3m", help=f"a path or one of {', '.join(corpora.PARTS)}")
+    parser.add_argument("--dim", type=int, default=100)
+    parser.add_argument("--min-count", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--again", action="store_true", help="measure rows anew that are there")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"some of: {'; '.join(ROWS)}")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    result = main(tuple(sys.argv[1:]) or RECIPES)
-    print(show(result))
-    print(json.dumps(result, indent=1))
+    given = parse()
+    found = main(
+        given.corpus, given.dim, given.min_count, tuple(given.rows) or ROWS, given.repeats, given.again
+    )  # fmt: skip
+    print(show(found.rows))
+    print(json.dumps(found.about, indent=1))

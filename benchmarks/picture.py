@@ -1,0 +1,69 @@
+"""Speed against quality: a point for every row of a benchmark of training. ``python -m benchmarks.picture IN.json OUT.png``"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers import PEERS
+from firthian.explore.figures import renderer_of, save_figure
+from firthian.explore.labels import place_labels
+from studies.common import SETS
+
+OURS, THEIRS = "#1f6f8b", "#c2571a"
+
+
+def quality(row: dict[str, Any]) -> float:
+    """The mean of the seven scores."""
+    return float(np.mean([row["scores"][name] for name in SETS]))
+
+
+def draw(rows: dict[str, Any], title: str, target: Path) -> None:
+    """Draw wall seconds (logarithmic) against the mean score; ours and the other tools differ in colour and shape."""
+    from matplotlib.figure import Figure
+
+    names = sorted(rows, key=lambda name: -quality(rows[name]))
+    figure = Figure(figsize=(9, 5.4), dpi=110, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_xscale("log")
+    axes.set_xlabel("seconds from raw text to saved vectors, 2 cores (logarithmic)")
+    axes.set_ylabel("mean of the seven scores")
+    axes.set_title(title)
+    axes.grid(alpha=0.25, which="both")
+    for kind, colour, mark in ((False, OURS, "o"), (True, THEIRS, "s")):
+        chosen = [rows[name] for name in names if (name in PEERS) is kind]
+        label = "other tools" if kind else "Firthian"
+        axes.scatter(
+            [row["wall"] for row in chosen], [quality(row) for row in chosen], c=colour, marker=mark, label=label
+        )
+    axes.legend(loc="lower right")
+    axes.margins(0.12)
+    _label(figure, axes, rows, names)
+    save_figure(figure, target, force=True)
+
+
+def _label(figure: Any, axes: Any, rows: dict[str, Any], names: list[str]) -> None:
+    renderer = renderer_of(figure)
+    figure.draw(renderer)
+    shown = {"plain": "firth train"}
+    texts = [axes.text(0, 0, shown.get(name, name), fontsize=8) for name in names]
+    boxes = [text.get_window_extent(renderer) for text in texts]
+    points = axes.transData.transform([(rows[name]["wall"], quality(rows[name])) for name in names])
+    frame = axes.get_window_extent(renderer)
+    bounds = (frame.x0, frame.y0, frame.x1, frame.y1)
+    placed = place_labels(points, np.array([(box.width, box.height) for box in boxes]), bounds, gap=6)
+    back = axes.transData.inverted()
+    for number, left, bottom in placed:
+        texts[number].set_position(back.transform((left, bottom)))
+        texts[number].set_color(THEIRS if names[number] in PEERS else OURS)
+    for number in set(range(len(names))) - {number for number, _, _ in placed}:
+        texts[number].remove()
+
+
+if __name__ == "__main__":
+    results, picture = Path(sys.argv[1]), Path(sys.argv[2])
+    draw(json.loads(results.read_text())["rows"], results.stem.replace("training-", ""), picture)
