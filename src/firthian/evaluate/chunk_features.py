@@ -97,7 +97,7 @@ class Names:
                     entry += self.placed[k].get(words[at + k], [])
             if self.paired:
                 for k in (-1, 0):
-                    if 0 <= at + k and at + k + 1 < len(words):
+                    if at + k >= 0 and at + k + 1 < len(words):
                         left, right = (self.table.get(words[at + k + n], []) for n in (0, 1))
                         entry += [f"c{k}={a}|{b}" for a, b in zip(left, right, strict=False)]
         return features
@@ -168,8 +168,8 @@ def _unit(table: Array) -> Array:
 def _mean_of(table: Array, where: Array) -> Array:
     """Give each column's mean of the chosen values; zero where none is."""
     found = np.sum(where, axis=0)
-    total: Array = np.sum(np.where(where, table, 0.0), axis=0)
-    return total / np.maximum(found, 1)
+    mean: Array = np.sum(np.where(where, table, 0.0), axis=0) / np.maximum(found, 1)
+    return mean
 
 
 def lower_words(sentences: Sequence[Sentence]) -> Iterable[str]:
