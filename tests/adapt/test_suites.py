@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 pytest.importorskip("sklearn")
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.evaluate import chunking, classification
+from firthian.evaluate import chunk_features, chunking, classification
 from firthian.vectors.vectors import Vectors
 
 labels = st.sampled_from(["O", "B-NP", "I-NP", "B-VP", "I-VP"])
@@ -46,15 +47,46 @@ def made_data(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("style", ["clusters", "dense"])
-def test_vectors_that_know_the_answer_help(made_data, style):
-    pytest.importorskip("pycrfsuite")
+def knowing(sparse: bool) -> Vectors:
+    """Vectors that tell the two kinds of words apart."""
     words = [f"{kind}{n}" for kind in "nv" for n in range(300)]
-    random = np.random.default_rng(0)
-    matrix = np.repeat([[1.0, 0, 0], [0, 1.0, 0]], 300, axis=0) + 0.05 * random.normal(size=(600, 3))
-    found = chunking.run(Vectors(matrix, Vocabulary(words)), l2="0.01,1", style=style)
+    plain = np.repeat([[1.0, -1.0, 0], [-1.0, 1.0, 0]], 300, axis=0)
+    if sparse:
+        return Vectors(csr_array(np.maximum(plain, 0)), Vocabulary(words))
+    return Vectors(plain + 0.05 * np.random.default_rng(0).normal(size=(600, 3)), Vocabulary(words))
+
+
+@pytest.mark.parametrize(
+    ("style", "sparse"), [("auto", False), ("clusters", False), ("extremes", False), ("dense", False), ("auto", True)]
+)
+def test_vectors_that_know_the_answer_help(made_data, style, sparse):
+    pytest.importorskip("pycrfsuite")
+    found = chunking.run(knowing(sparse), l2="1,0.01", style=style)
     assert found["with_vectors"]["f1"] > found["baseline"]["f1"] + 0.05
     assert set(found["baseline"]["tried"]) == {"0.01", "1"}
+
+
+def test_the_weight_is_sought_outwards_until_it_gets_worse(made_data):
+    pytest.importorskip("pycrfsuite")
+    tried = chunking.run(None, l2=(0.001, 0.01, 0.1, 1, 10, 100, 1000))["baseline"]["tried"]
+    weights = sorted(tried, key=float)
+    best = max(weights, key=lambda weight: tried[weight])
+    assert "1" in weights
+    assert [tried[w] for w in weights[: weights.index(best)]] == sorted(
+        tried[w] for w in weights[: weights.index(best)]
+    )
+    assert "1000" not in weights
+
+
+def test_names_of_extremes_and_columns():
+    table = Vectors(np.array([[3.0, -1.0], [1.0, -3.0], [0.0, 2.0]]), Vocabulary(["a", "b", "c"]))
+    # Positive values of the first column have the mean 2, negative ones of the second -2.
+    assert chunk_features.extreme_names(table, "abc").table == {"a": ["+0"], "b": ["-1"], "c": ["+1"]}
+    assert chunk_features.column_names(table, "abc").table == {"a": ["0", "1"], "b": ["0", "1"], "c": ["1"]}
+    names = chunk_features.Names({"a": ["x", "y"], "b": ["p", "q"]}, paired=True)
+    first, second = names(chunk_features.Sentence(["A", "b"], ["T", "T"], ["O", "O"]))
+    assert first[-6:] == ["c0=x", "c0=y", "c1=p", "c1=q", "c0=x|p", "c0=y|q"]
+    assert second[-6:] == ["c-1=x", "c-1=y", "c0=p", "c0=q", "c-1=x|p", "c-1=y|q"]
 
 
 def test_chunking_says_what_is_wrong(made_data):
