@@ -72,7 +72,7 @@ def fasttext(texts: list[str], labels: list[str], test: list[str], truth: list[s
         lines = (f"__label__{label} {' '.join(tokens.tokens(text))}" for text, label in zip(texts, labels, strict=True))
         # It learns in the order of the file, and is lost where all of one class come first.
         path.write_text("\n".join(np.random.default_rng(0).permutation(list(lines))) + "\n")
-        model, seconds = timed(lambda: library.train_supervised(str(path), thread=1, epoch=5, lr=0.5, verbose=0))
+        model, seconds = timed(lambda: library.train_supervised(str(path), thread=1, verbose=0))
         found = [model.f.predict(" ".join(tokens.tokens(text)) + "\n", 1, 0.0, "strict")[0][1] for text in test]
     right = np.mean([f"__label__{label}" == answer for label, answer in zip(truth, found, strict=True)])
     return {"fit": seconds, "accuracy": float(right)}

@@ -45,7 +45,7 @@ by a race on 5,000 training reviews whose three best settings were tried on all 
 Where we depart from the paper: the inner loop is *anchored* (it minimises problem 1 of the paper, where Algorithm 1 as
 printed walks away from it), weights and vectors are averaged over the examples, words are those of the training part only,
 and texts are cut and lower-cased by Firthian's tokenizer. The vectors CnW, HLBL, HPCA, GoogleNews skip-gram and the larger
-GloVe files are not to be had here. *own-200* is our `sgns` with 200 dimensions on enwiki70m and the training texts of the
+GloVe files are not to be had here. *own-100* is our `sgns` with 100 dimensions on enwiki17m and the training texts of the
 five tasks.
 
 ## Table 1: the tasks

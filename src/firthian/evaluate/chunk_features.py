@@ -40,8 +40,8 @@ class Sentence:
 
 
 def word_features(sentence: Sentence) -> list[list[str]]:
-    """Give the baseline's features: words and tags within two places, and pairs and triples of them."""
-    words = ["<s>", "<s>", *(word.lower() for word in sentence.words), "</s>", "</s>"]
+    """Give the baseline's features: words as written and tags within two places, and pairs and triples of them."""
+    words = ["<s>", "<s>", *sentence.words, "</s>", "</s>"]
     tags = ["<s>", "<s>", *sentence.tags, "</s>", "</s>"]
     features = []
     for at in range(2, len(words) - 2):
