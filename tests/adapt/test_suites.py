@@ -11,8 +11,9 @@ from scipy.sparse import csr_array
 pytest.importorskip("sklearn")
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.evaluate import chunk_features, chunking, classification
+from firthian.evaluate import chunk_features, chunking, classification, evaluate
 from firthian.vectors.vectors import Vectors
+from tests.adapt.conftest import COMMON, TOPICS
 
 labels = st.sampled_from(["O", "B-NP", "I-NP", "B-VP", "I-VP"])
 
@@ -126,3 +127,34 @@ def test_defaults_reach_the_paper_on_trec():
     # Random vectors, no search; the paper's searched row has 88.2 with the vocabulary of both parts.
     found = [classification.run("random:100", tasks="trec", methods="rpa", seed=seed) for seed in (1, 2, 3)]
     assert np.mean([result["trec"]["rpa"]["accuracy"] for result in found]) > 0.86
+
+
+def test_suites_have_options_of_their_own(made_data, tmp_path, monkeypatch, two_topics):
+    pytest.importorskip("pycrfsuite")
+    texts, given_labels, test, truth = two_topics
+    rows = [f"train\t{label}\t{text}" for text, label in zip(texts, given_labels, strict=True)]
+    rows += [f"test\t{label}\t{text}" for text, label in zip(test, truth, strict=True)]
+    (tmp_path / "a.tsv").write_text("\n".join(rows))
+    monkeypatch.setattr(classification, "locate", lambda name: tmp_path / "a.tsv")
+    suites = "classification:tasks=comp+trec:methods=rpa:cv=2,chunking:l2=1"
+    chunks = knowing(sparse=False)
+    words = [*chunks.vocabulary.words, *COMMON, *TOPICS["animals"]]
+    more = np.random.default_rng(1).normal(size=(len(words) - len(chunks.vocabulary), 3))
+    both = Vectors(np.concatenate([chunks.matrix, more]), Vocabulary(words))
+    found = evaluate(both, suites, test_sentences=10, grid={"C": [0.1], "lam": [0.01]}).to_dict()
+    assert {task: list(methods) for task, methods in found["classification"].items()} == {
+        "comp": ["rpa"],
+        "trec": ["rpa"],
+    }
+    assert set(found["classification"]["comp"]["rpa"]) >= {"accuracy", "macro_f1", "params"}
+    assert 0 <= found["chunking"]["baseline"]["f1"] <= found["chunking"]["with_vectors"]["f1"] <= 1
+    for wrong, says in (
+        ("chunking:tasks=comp", "no chosen suite has an option tasks"),
+        ("chunking:l2", "not option=value"),
+        ("chunking:l2=x", "l2 must be numbers"),
+        ("chunking:train_sentences=few", "train_sentences must be a whole number"),
+        ("classification:cv=much", "cv must be a whole number"),
+        ("classification:grid=huge", "no grid 'huge'"),
+    ):
+        with pytest.raises(FirthianError, match=says):
+            evaluate(knowing(sparse=False), wrong)

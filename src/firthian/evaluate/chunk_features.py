@@ -155,7 +155,7 @@ def _rows(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
     index = vectors.vocabulary.index
     known = {word: index[word] for word in dict.fromkeys(words) if word in index}
     if not known:
-        raise FirthianError("the vectors hold none of the words", hint="are they of English words?")
+        raise FirthianError("the vectors hold none of the words", hint="give vectors of English words")
     rows = vectors.matrix[np.fromiter(known.values(), np.int64, len(known))]
     return list(known), np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 

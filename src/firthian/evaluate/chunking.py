@@ -17,6 +17,7 @@ import numpy as np
 from firthian.datasets import locate
 from firthian.errors import FirthianError, require, suggest
 from firthian.evaluate.chunk_features import STYLES, Sentence, lower_words, usual_style, word_features
+from firthian.evaluate.options import whole_number
 from firthian.progress import Progress, Silent
 from firthian.run import Run
 
@@ -82,8 +83,8 @@ def run(
     *,
     l2: str | Sequence[float] = L2,
     style: str = "auto",
-    train_sentences: int | None = None,
-    test_sentences: int | None = None,
+    train_sentences: int | str | None = None,
+    test_sentences: int | str | None = None,
     baseline: bool = True,
     seed: int = 1,
     progress: Progress | None = None,
@@ -96,9 +97,9 @@ def run(
     """
     if style not in ("auto", *STYLES):
         raise FirthianError(f"there is no style {style!r}", hint=suggest(style, ("auto", *STYLES)))
-    weights = sorted(float(weight) for weight in (l2.split(",") if isinstance(l2, str) else l2))
-    train = read_sentences(locate("conll2000-train"))[: int(train_sentences) if train_sentences else None]
-    test = read_sentences(locate("conll2000-test"))[: int(test_sentences) if test_sentences else None]
+    weights = _weights(l2)
+    train = read_sentences(locate("conll2000-train"))[: whole_number("train_sentences", train_sentences, 0) or None]
+    test = read_sentences(locate("conll2000-test"))[: whole_number("test_sentences", test_sentences, 0) or None]
     order = np.random.default_rng([seed, len(train)]).permutation(len(train))
     cut = min(DEVELOPMENT, len(train) // 5)
     held = [train[n] for n in order[:cut]]
@@ -110,6 +111,17 @@ def run(
         make = STYLES[usual_style(vectors) if style == "auto" else style]
         kinds["with_vectors"] = make(vectors, lower_words([*train, *test]), seed=seed)
     return {name: _choose(extract, kept, held, test, weights, progress) for name, extract in kinds.items()}
+
+
+def _weights(l2: str | Sequence[float]) -> list[float]:
+    values = l2.replace("+", ",").split(",") if isinstance(l2, str) else l2
+    try:
+        weights = sorted({float(value) for value in values})
+    except ValueError:
+        weights = []
+    if not weights or not (weights[0] >= 0 and np.isfinite(weights[-1])):
+        raise FirthianError(f"l2 must be numbers from 0, got {l2!r}", hint="0.05+0.2+0.5+1+2 is usual")
+    return weights
 
 
 def _choose(
