@@ -28,7 +28,7 @@ L2 = (0.05, 0.2, 0.5, 1.0, 2.0)
 DEVELOPMENT = 1000
 
 #: What CRFsuite is told beside the l2 weight.
-_TRAINING = {"c1": 0.0, "max_iterations": 200, "feature.possible_transitions": True}
+_TRAINING = {"c1": 0.0, "max_iterations": 100, "feature.possible_transitions": True}
 
 
 def read_sentences(path: Path) -> list[Sentence]:
