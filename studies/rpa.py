@@ -118,26 +118,32 @@ def own_vectors(work: Work) -> Any:
     return ft.load(folder)
 
 
-def searched(work: Work, row: str, task: str, kind: Any, grid: dict[str, list[Any]], **fixed: Any) -> dict[str, Any]:
-    """Choose parameters on the training part, fit, judge on the test part."""
+def searched(
+    work: Work, row: str, task: str, kind: Any, grid: dict[str, list[Any]], unseen: str = "ignore", **fixed: Any
+) -> dict[str, Any]:
+    """Choose parameters on the training part, fit, judge on the test part.
+
+    In cross-validation the words of a held-out fold are known and have the vectors they came with: what ``unseen="vectors"``
+    does for the test part.
+    """
     texts, labels = work.text(task).part("train")
     test, truth = work.text(task).part("test")
     classifier = kind(work.vectors(row), **fixed)
     chosen, held_out = work.search(classifier, texts, labels, grid)
-    classifier.set_params(**chosen).fit(texts, labels)
+    classifier.set_params(**chosen, unseen=unseen).fit(texts, labels)
     return {
         "accuracy": classifier.score(test, truth),
         "cv": held_out,
         "folds": work.folds,
-        "params": {**fixed, **chosen},
+        "params": {**fixed, **chosen, "unseen": unseen},
     }
 
 
 def best(work: Work, row: str, task: str) -> dict[str, Any]:
     """Everything the module offers: weighting, one-hot features, pairs of neighbours, chosen by cross-validation."""
     kind, grid = (PAClassifier, PLAIN_GRID) if row == "one-hot" else (RPAClassifier, BEST_GRID)
-    unseen = {} if row in ("one-hot",) or row.startswith("random") else {"unseen": "vectors"}
-    cells = [searched(work, row, task, kind, grid, ngrams=ngrams, **unseen) for ngrams in (1, 2)]
+    unseen = "ignore" if row == "one-hot" else "vectors"
+    cells = [searched(work, row, task, kind, grid, unseen, ngrams=ngrams) for ngrams in (1, 2)]
     return max(cells, key=lambda cell: cell["cv"]) | {"tried": [{k: c[k] for k in ("cv", "params")} for c in cells]}
 
 
