@@ -14,19 +14,15 @@ from firthian._version import __version__
 from firthian.cooccurrence.counting import count
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.models.ard import Relevance
 from firthian.models.svi import Likelihood, counts_of
 from firthian.run import Run
-from firthian.solvers.posterior import Gaussians, State
-from firthian.solvers.streaming import Natural, Stream, finish_stream
+from firthian.solvers.streaming import Stream, finish_stream
 from firthian.storage import new_folder, read_array, read_manifest, write_array, write_manifest
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 KIND, VERSION, MANIFEST = "a Bayesian stream", 1, "model.json"
-
-_SIDE = ("means", "moments", "covariances", "log_determinants")
 
 
 class BayesStream:
@@ -138,14 +134,8 @@ class BayesStream:
         stream = self._stream
         if stream.state is None or stream.naturals is None:
             raise FirthianError("nothing has been learnt yet", hint="call partial_fit with documents first")
-        arrays = {"row_mass": stream.row_mass, "column_mass": stream.column_mass, "rates": stream.state.relevance.rates}
-        for name, side, natural in zip(
-            ("words", "contexts"), (stream.state.words, stream.state.contexts), stream.naturals, strict=True
-        ):
-            arrays |= {f"{name}_{part}": getattr(side, part) for part in _SIDE}
-            arrays |= {f"{name}_half": natural.half, f"{name}_linear": natural.linear}
         with new_folder(path, force) as folder:
-            entries = {name: write_array(folder / f"{name}.npy", array) for name, array in arrays.items()}
+            entries = {name: write_array(folder / f"{name}.npy", array) for name, array in stream.arrays().items()}
             record = {
                 "options": self.options, "words": list(self._words), "totals": dict(self._totals), "tokens": self._tokens,
                 "batches": stream.batches, "scores": self.scores, "shape": stream.state.relevance.shape, "arrays": entries,
@@ -163,27 +153,10 @@ class BayesStream:
                 f"{folder} was begun with seed {options['seed']}, not {seed}",
                 hint="leave the seed out, or begin a new stream",
             )
-        arrays = {
-            name: np.array(read_array(folder / f"{name}.npy", entry)) for name, entry in manifest["arrays"].items()
-        }
+        arrays = {name: read_array(folder / f"{name}.npy", entry) for name, entry in manifest["arrays"].items()}
         stream = cls(**options, workers=workers)
-        d = int(options["vector_size"])
-        sides, naturals = [], []
-        for name in ("words", "contexts"):
-            layout = (np.arange(d), np.empty(0, dtype=np.int64))
-            side = Gaussians(arrays[f"{name}_means"], 1.0, *layout, False, arrays[f"{name}_means"].dtype)
-            for part in _SIDE:
-                setattr(side, part, arrays[f"{name}_{part}"])
-            sides.append(side)
-            naturals.append(Natural(arrays[f"{name}_half"], arrays[f"{name}_linear"]))
-        inner = stream._stream
-        relevance = Relevance(
-            inner.likelihood.relevance_shape, inner.likelihood.relevance_rate, manifest["shape"], arrays["rates"]
-        )
-        inner.state = State(sides[0], sides[1], relevance, d)
-        inner.naturals = (naturals[0], naturals[1])
-        inner.row_mass, inner.column_mass = arrays["row_mass"], arrays["column_mass"]
-        inner.batches = manifest["batches"]
+        values = {"batches": manifest["batches"], "shape": manifest["shape"], "history": [], "halves": []}
+        stream._stream.take(arrays, values)
         stream._words = {word: number for number, word in enumerate(manifest["words"])}
         stream._totals = Counter(manifest["totals"])
         stream._tokens, stream.scores = manifest["tokens"], list(manifest["scores"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from firthian.errors import FirthianError
@@ -68,6 +69,62 @@ def check_budget(memory: str | int | None) -> int:
             hint=f"at least {show_size(LEAST_BUDGET)} are needed",
         )
     return budget
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The size of what is to be learnt: words, pairs that were seen, dimensions, and tokens where text is learnt from."""
+
+    words: int
+    pairs: int = 0
+    dimension: int = 0
+    tokens: int = 0
+
+    def __str__(self) -> str:
+        parts = (("words", self.words), ("pairs", self.pairs), ("tokens", self.tokens), ("dimensions", self.dimension))
+        return ", ".join(f"{number:,} {name}" for name, number in parts if number)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of anonymous memory that a computation takes at its peak, beside the interpreter.
+
+    For each pair of words that was seen, each word, each number of a vector (a word's dimensions), each number of a
+    packed covariance (half of the square of the dimensions), and each token, of which at most ``batch`` are held at a
+    time. The coefficients are upper bounds; ``tests/test_training_memory.py`` compares them with what is really used.
+
+    >>> Memory(pair=10, number=8).needed(Problem(words=1000, pairs=1_000_000, dimension=100)) - INTERPRETER_BYTES
+    10800000
+    """
+
+    pair: float = 0.0
+    word: float = 0.0
+    number: float = 0.0
+    covariance: float = 0.0
+    token: float = 0.0
+    batch: int = 0
+
+    def needed(self, problem: Problem) -> int:
+        """Give the bytes for a problem."""
+        d = problem.dimension
+        row = self.word + self.number * d + self.covariance * d * (d + 1) / 2
+        tokens = self.token * min(problem.tokens, self.batch)
+        return int(INTERPRETER_BYTES + tokens + self.pair * problem.pairs + row * problem.words)
+
+    def check(self, name: str, problem: Problem, budget: int) -> None:
+        """Say before the work when the budget is too small, and what would fit."""
+        needed = self.needed(problem)
+        if not 0 < budget < needed:
+            return
+        largest = problem.dimension
+        while largest > 0 and self.needed(replace(problem, dimension=largest)) > budget:
+            largest -= 1
+        smaller = f", --dim {largest}" if largest > 0 else ""
+        raise FirthianError(
+            f"{name} with {problem} needs about {show_size(needed)} of memory, "
+            f"more than the budget of {show_size(budget)}",
+            hint=f"give --memory {show_size(needed * 1.05).replace(' ', '')}{smaller}, or raise --min-count",
+        )
 
 
 def available_bytes() -> int:

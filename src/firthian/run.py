@@ -6,11 +6,12 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from firthian.checkpoints import Array, Checkpoint, Nowhere, Stage
 from firthian.errors import FirthianError
 from firthian.memory import check_budget
 from firthian.parallel import Executor, Threads
@@ -30,6 +31,7 @@ class Run:
     executor: Executor = field(default_factory=Threads)
     budget: int = 0
     progress: Progress = field(default_factory=Silent)
+    checkpoint: Checkpoint = field(default_factory=Nowhere)
 
     @classmethod
     def create(
@@ -38,15 +40,34 @@ class Run:
         workers: int | None = None,
         memory: str | int | None = None,
         progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> Run:
         """Check what the user said and fill in the rest."""
         if seed < 0:
             raise FirthianError(f"the seed must be at least 0, got {seed}", hint="1 will do")
-        return cls(seed, Threads(workers), check_budget(memory), progress or Silent())
+        return cls(seed, Threads(workers), check_budget(memory), progress or Silent(), checkpoint or Nowhere())
 
     def generator(self, *purpose: int) -> np.random.Generator:
         """Give random numbers that belong to the seed and a purpose alone."""
         return np.random.default_rng([self.seed, *purpose])
+
+    def stage(self, name: str) -> Stage:
+        """Begin a loop whose steps are saved from time to time, or find it again."""
+        return self.checkpoint.stage(name)
+
+    def within(self, name: str) -> Run:
+        """Give the run of what happens inside the loop of that name."""
+        return replace(self, checkpoint=self.checkpoint.within(name))
+
+    def remember(self, name: str, compute: Callable[[], dict[str, Array]]) -> dict[str, Array]:
+        """Compute arrays, or take them as they were computed before the run was interrupted."""
+        stage = self.stage(name)
+        state = stage.restore()
+        if state is not None:
+            return {part: np.array(array) for part, array in state.arrays.items()}
+        arrays = compute()
+        stage.save(1, arrays)
+        return arrays
 
     def over_rows(self, task: Callable[[int, int], Result], rows: int, block: int = BLOCK_ROWS) -> list[Result]:
         """Call ``task(first, last)`` for blocks of rows, in parallel, BLAS on one thread; give the results in order."""

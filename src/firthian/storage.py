@@ -5,6 +5,7 @@ A folder is written under a temporary name beside its target and renamed at the 
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import io
 import json
@@ -21,6 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from firthian.errors import FirthianError, from_os_error
+from firthian.locks import locked
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -39,12 +41,17 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
                 f"{path} is a folder that Firthian did not write",
                 hint="--force replaces only Firthian's own folders",
             )
+    check_parent(path)
+    return path
+
+
+def check_parent(path: Path) -> None:
+    """Say whether anything may be written where ``path`` is to be."""
     parent = path.absolute().parent
     if not parent.is_dir():
         raise FirthianError(f"{parent} is not a folder", hint="make it first")
     if not os.access(parent, os.W_OK):
         raise FirthianError(f"{parent} cannot be written to", hint="choose a place you may write to")
-    return path
 
 
 def check_folder(target: str | os.PathLike[str], force: bool = False) -> Path:
@@ -69,15 +76,36 @@ def new_folder(target: str | os.PathLike[str], force: bool = False) -> Iterator[
     """Give an empty folder to fill; it takes the name ``target`` at the end, or vanishes after an error."""
     path = check_folder(target, force)
     staging = path.absolute().with_name(f".{path.name}.new-{os.getpid()}")
-    try:
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir()
-        yield staging
-        replace(staging, path, force)
-    except OSError as error:
-        raise from_os_error(error) from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with locked(path):
+        mend(path)
+        check_folder(target, force)
+        try:
+            staging.mkdir()
+            yield staging
+            replace(staging, path, force)
+        except OSError as error:
+            raise from_os_error(error) from error
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def mend(target: Path) -> None:
+    """Put right what a killed process left half done beside a target, whose lock must be held."""
+    place, name = target.absolute().parent, target.name
+    for old in place.glob(f".{glob.escape(name)}.old-*"):
+        if not (target.exists() or target.is_symlink()):
+            old.rename(target)
+        else:
+            _remove(old)
+    for new in place.glob(f".{glob.escape(name)}.new-*"):
+        _remove(new)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def replace(staging: Path, target: Path, force: bool) -> None:
@@ -93,10 +121,7 @@ def replace(staging: Path, target: Path, force: bool) -> None:
     except OSError:
         old.rename(target)
         raise
-    if old.is_dir() and not old.is_symlink():
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        old.unlink(missing_ok=True)
+    _remove(old)
 
 
 def write_file(path: Path, data: bytes) -> None:

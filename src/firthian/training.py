@@ -6,21 +6,27 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from firthian._version import __version__
+from firthian.checkpoints import EVERY
 from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.tokens import Tokens
 from firthian.errors import FirthianError
-from firthian.memory import PeakMemory
+from firthian.memory import PeakMemory, Problem
 from firthian.progress import Progress
 from firthian.recipes import Recipe, find_recipe
 from firthian.run import Run
 from firthian.solvers.base import Solution, check_fit
+from firthian.stopping import Stop
+from firthian.storage import sha256
+from firthian.unfinished import Unfinished
 from firthian.vectors.vectors import Vectors
 
 #: The recipe of ``firth train`` without ``-m``.
@@ -37,6 +43,11 @@ def train(
     memory: str | int | None = None,
     counting: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    output: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    force: bool = False,
+    checkpoint_every: float | None = None,
+    stop: Stop | None = None,
     **options: Any,
 ) -> Vectors:
     """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
@@ -44,30 +55,94 @@ def train(
     A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
     Further arguments are options of the recipe; ``firth models NAME`` lists them.
 
+    With ``output`` the vectors are written to that folder, and the work is saved on the way, about every
+    ``checkpoint_every`` seconds (30), in ``OUTPUT.partial``: after an interruption ``resume`` goes on to the same bytes.
+    ``force`` replaces an existing folder, or unfinished work.
+
     >>> import firthian as ft
     >>> vectors = ft.train(["a b c a b", "c a b"], "ppmi", counting={"min_count": 1})
     >>> len(vectors)
     3
     """
     chosen = find_recipe(recipe)
-    settings = chosen.settings(options)
-    run = Run.create(seed, workers, memory, progress)
+    job = Job(source, chosen, chosen.settings(options), vector_size, seed, dict(counting or {}))
+    if output is None:
+        return learn(job, Run.create(seed, workers, memory, progress))
+    place = Unfinished(Path(output), EVERY if checkpoint_every is None else checkpoint_every, stop)
+    run = Run.create(seed, workers, memory, progress, place.steps)
+    with place.held(job.describe(), resume, force):
+        vectors = None if place.finished else learn(job, run, place)
+        place.deliver(vectors, force)
+    if vectors is None:
+        vectors = Vectors.load(output)
+        vectors.measured = {"seconds": 0.0, "peak_bytes": 0}
+    if place.steps.damaged:
+        vectors.measured["damaged_steps"] = [item.name for item in place.steps.damaged]
+    return vectors
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that decides what the vectors will be. How they are made (workers, memory) is not part of it."""
+
+    source: Any
+    recipe: Recipe
+    settings: dict[str, Any]
+    vector_size: int | None
+    seed: int
+    counting: dict[str, Any]
+
+    def describe(self) -> dict[str, Any]:
+        """Give it by names, for a run that goes on to compare: what is not the same gives other bytes."""
+        counted = self.recipe.source != "vectors" and not is_counts(self.source)
+        return {
+            "recipe": self.recipe.name,
+            "options": self.settings,
+            "files": {name: _file_hash(value) for name, value in self.settings.items() if _is_file(value)},
+            "vector size": self.vector_size or self.recipe.dimension,
+            "seed": self.seed,
+            "counting": self.count_job().describe() if counted else None,
+            "version of": {
+                "firthian": __version__,
+                **{name: metadata.version(name) for name in ("numpy", "scipy", "numba")},
+            },
+        }
+
+    def count_job(self) -> CountJob:
+        """Say how the corpus is counted."""
+        return CountJob.create(self.source, **{"seed": self.seed, **self.recipe.counting, **self.counting})
+
+
+def _is_file(value: Any) -> bool:
+    return isinstance(value, str) and value != "" and Path(value).is_file()
+
+
+def _file_hash(path: str) -> str:
+    return sha256(Path(path).read_bytes())
+
+
+def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
+    """Get the data, fit the model, make vectors; with a place, what was done there before is not done again."""
+    recipe = job.recipe
     begin = time.perf_counter()
     with PeakMemory() as peak, ExitStack() as stack:
         data: Counts | Tokens | Vectors
-        if chosen.source == "vectors":
-            data = find_vectors(source, chosen)
-        elif chosen.source == "tokens":
-            data = stack.enter_context(find_tokens(source, chosen, run, counting or {}))
+        if recipe.source == "vectors":
+            data = find_vectors(job.source, recipe)
+        elif recipe.source == "tokens":
+            data = stack.enter_context(find_tokens(job, run, place))
         else:
-            data = find_counts(source, chosen, run, counting or {})
-        dimension = check_dimension(chosen, vector_size, len(data.vocabulary))
-        model = chosen.load("model")(data, run, **chosen.part("model", settings))
-        solver = chosen.load("solver")(**chosen.part("solver", settings))
+            data = find_counts(job, run, place)
+        if place is not None:
+            place.check_data(data)
+        dimension = check_dimension(recipe, job.vector_size, len(data.vocabulary))
+        recipe.memory.check(recipe.name, size_of(data, dimension), run.budget)
+        model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
+        solver = recipe.load("solver")(**recipe.part("solver", job.settings))
         check_fit(solver, model)
-        run.progress.start(f"training {chosen.name}")
+        run.progress.start(f"training {recipe.name}")
         solution: Solution = solver.solve(model, dimension, run)
-    vectors = finish(solution, data, chosen, settings, dimension, seed)
+    vectors = finish(solution, data, recipe, job.settings, dimension, job.seed)
     vectors.measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
     return vectors
 
@@ -85,27 +160,29 @@ def find_vectors(source: Any, recipe: Recipe) -> Vectors:
     )
 
 
-def find_counts(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Counts:
+def find_counts(job: Job, run: Run, place: Unfinished | None = None) -> Counts:
     """Take counts as they are, open a folder of them, or count a corpus the way the recipe likes."""
-    if is_counts(source):
-        if counting:
+    if is_counts(job.source):
+        if job.counting:
             raise FirthianError(
-                f"counting options ({', '.join(counting)}) do not apply to ready counts",
+                f"counting options ({', '.join(job.counting)}) do not apply to ready counts",
                 hint="give the corpus instead",
             )
-        return source if isinstance(source, Counts) else Counts.load(source)
-    settings = {"seed": run.seed, **recipe.counting, **counting}
-    return count(source, workers=run.executor.workers, memory=run.budget, progress=run.progress, **settings)
+        return job.source if isinstance(job.source, Counts) else Counts.load(job.source)
+    if place is not None:
+        return place.counts(job.count_job(), HowToRun(run.executor, run.budget, run.progress))
+    settings = {"seed": run.seed, **job.recipe.counting, **job.counting}
+    return count(job.source, workers=run.executor.workers, memory=run.budget, progress=run.progress, **settings)
 
 
-def find_tokens(source: Any, recipe: Recipe, run: Run, counting: Mapping[str, Any]) -> Tokens:
+def find_tokens(job: Job, run: Run, place: Unfinished | None = None) -> Tokens:
     """Tokenise a corpus the way the recipe likes; close the result when done with it."""
-    if is_counts(source):
+    if is_counts(job.source):
         raise FirthianError(
-            f"the recipe {recipe.name} learns from the text itself, not from counts", hint="give it the corpus"
+            f"the recipe {job.recipe.name} learns from the text itself, not from counts", hint="give it the corpus"
         )
-    job = CountJob.create(source, **{"seed": run.seed, **recipe.counting, **counting})
-    return Tokens.read(job, HowToRun(run.executor, run.budget, run.progress))
+    how = HowToRun(run.executor, run.budget, run.progress)
+    return Tokens.read(job.count_job(), how) if place is None else place.tokens(job.count_job(), how)
 
 
 def is_counts(source: Any) -> bool:
@@ -113,6 +190,15 @@ def is_counts(source: Any) -> bool:
     return isinstance(source, Counts) or (
         isinstance(source, str | os.PathLike) and (Path(source) / "counts.json").is_file()
     )
+
+
+def size_of(data: Counts | Tokens | Vectors, dimension: int) -> Problem:
+    """Say how large a problem is."""
+    words = len(data.vocabulary)
+    if isinstance(data, Counts):
+        return Problem(words, pairs=data.pairs, dimension=dimension)
+    tokens = int(data.vocabulary.counts.sum()) if isinstance(data, Tokens) else 0
+    return Problem(words, dimension=dimension, tokens=tokens)
 
 
 def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -232,7 +233,8 @@ def test_interrupting_keeps_the_work_and_says_so(tmp_path: Path, folder_bytes: B
     process.send_signal(signal.SIGINT)
     _, message = process.communicate()
     assert process.returncode == 130, message
-    assert message.splitlines() == ["firth: interrupted: the work so far is kept: add --resume to go on"]
+    again = shlex.join(["firth", *command[3:], "--resume"])
+    assert message.splitlines() == [f"firth: interrupted: the work so far is kept; go on with: {again}"]
     assert list(tmp_path.glob("c.partial/text-*"))
     done = subprocess.run([*command, "--resume"], env=environment(), capture_output=True, text=True, check=True)
     assert "pairs in" in done.stdout

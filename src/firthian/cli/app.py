@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shlex
 import sys
 from typing import Any
 
@@ -11,6 +12,7 @@ import typer
 
 from firthian._version import __version__
 from firthian.errors import FirthianError, from_os_error
+from firthian.stopping import Interrupted
 
 app = typer.Typer(
     name="firth",
@@ -51,7 +53,7 @@ for _verb in VERBS:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; give its exit code: 0 when it worked, 2 for what the user can mend, 130 when interrupted."""
+    """Run a command; give its exit code: 0 when it worked, 2 for what the user can mend, 130 or 143 when interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         result: Any = app(arguments, prog_name="firth", standalone_mode=False)
@@ -72,9 +74,10 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         known = from_os_error(error)
         code = _complain(known.message, known.hint, "--json" in arguments)
-    except (KeyboardInterrupt, typer.Abort):
-        hint = "the work so far is kept: add --resume to go on" if _can_resume(arguments) else ""
-        code = _complain("interrupted", hint, False, _INTERRUPTED)
+    except (Interrupted, KeyboardInterrupt, typer.Abort) as error:
+        hint = f"the work so far is kept; go on with: {_resuming(arguments)}" if _can_resume(arguments) else ""
+        code = error.code if isinstance(error, Interrupted) else _INTERRUPTED
+        _complain("interrupted", hint, False)
     except Exception as error:
         if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
             raise
@@ -91,10 +94,15 @@ def _can_resume(arguments: list[str]) -> bool:
     return verb is not None and any("--resume" in parameter.opts for parameter in verb.params)
 
 
-def _complain(message: str, hint: str, as_json: bool, code: int = 2) -> int:
+def _resuming(arguments: list[str]) -> str:
+    """Give the command that goes on, ready to be pasted."""
+    return shlex.join(["firth", *arguments, *([] if "--resume" in arguments else ["--resume"])])
+
+
+def _complain(message: str, hint: str, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"error": message, "hint": hint}, ensure_ascii=False), file=sys.stderr)
     else:
         text = f"{message}: {hint}" if hint else message
         print(f"firth: {' '.join(text.split())}", file=sys.stderr)
-    return code
+    return 2

@@ -45,6 +45,7 @@ def count(
     from firthian.cooccurrence.estimate import estimate
     from firthian.corpus.readers import Files
     from firthian.errors import FirthianError
+    from firthian.stopping import catching_signals
 
     settings = counting.settings()
     source = Files(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
@@ -54,7 +55,7 @@ def count(
         return
     if output is None:
         raise FirthianError("there is no place for the counts", hint="name a folder with -o")
-    with on_terminal() as progress:
+    with catching_signals(), on_terminal() as progress:
         counts = count_corpus(
             source, output, memory=memory, workers=workers, seed=seed, dtype=dtype, resume=resume, force=force,
             progress=progress, **settings,

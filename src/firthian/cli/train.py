@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from firthian.cli.options import (
     Json,
     Memory,
     Output,
+    Resume,
     Seed,
     Workers,
     counting_flags,
@@ -41,6 +43,10 @@ def train(
     seed: Seed = 1,
     memory: Memory = None,
     workers: Workers = None,
+    checkpoint_every: Annotated[
+        float | None, typer.Option(help="Seconds between two saved steps; 0 saves every step. [default: 30]")
+    ] = None,
+    resume: Resume = False,
     force: Force = False,
     json: Json = False,
     counting: Any = None,
@@ -48,23 +54,24 @@ def train(
     """Learn word vectors from counts or a corpus."""
     from firthian.errors import FirthianError
     from firthian.recipes import find_recipe
-    from firthian.storage import check_target
+    from firthian.stopping import catching_signals
     from firthian.training import DEFAULT_RECIPE
     from firthian.training import train as train_vectors
 
     if output is None:
         raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
-    check_target(output, force)
     options = read_settings(settings or [])
     options |= {name: value for name, value in (("epochs", epochs), ("negative", negative)) if value is not None}
     counting_settings, recipe = counting.settings(), model or DEFAULT_RECIPE
     data: Any = source[0] if find_recipe(recipe).source == "vectors" else find_source(source, counting_settings)
-    with on_terminal() as progress:
+    with catching_signals() as stop, on_terminal() as progress:
         vectors = train_vectors(
-            data, recipe, vector_size=vector_size, seed=seed, workers=workers,
-            memory=memory, counting=counting_settings, progress=progress, **options,
+            data, recipe, vector_size=vector_size, seed=seed, workers=workers, memory=memory,
+            counting=counting_settings, progress=progress, output=output, resume=resume, force=force,
+            checkpoint_every=checkpoint_every, stop=stop, **options,
         )  # fmt: skip
-        vectors.save(output, force=force)
+    for damaged in vectors.measured.pop("damaged_steps", ()):
+        print(f"firth: the saved step {damaged} was damaged; an earlier one was used", file=sys.stderr)
     if json:
         show_json({**vectors.record, **vectors.measured, "path": str(Path(output))})
         return

@@ -37,10 +37,11 @@ from firthian.corpus.spool import Spool, tokenize_corpus
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.corpus.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
 from firthian.errors import FirthianError, from_os_error
+from firthian.locks import locked
 from firthian.memory import INTERPRETER_BYTES, check_budget, show_size
 from firthian.parallel import Executor, Threads
 from firthian.progress import Progress, Silent
-from firthian.storage import check_folder, replace, write_file
+from firthian.storage import check_folder, mend, replace, write_file
 
 #: What a word of the vocabulary takes: its string, its place in the index and the lists, its counts and sums.
 BYTES_PER_WORD = 300
@@ -156,7 +157,13 @@ class HowToRun:
 
 
 def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, force: bool = False) -> None:
-    """Count a corpus into the folder ``target``."""
+    """Count a corpus into the folder ``target``, unless another process is at it."""
+    with locked(target):
+        mend(target)
+        _run_job(job, target, how, resume, force)
+
+
+def _run_job(job: CountJob, target: Path, how: HowToRun, resume: bool, force: bool) -> None:
     partial = target.absolute().with_name(target.name + ".partial")
     _open_partial(partial, job, how, resume, force)
     try:

@@ -23,7 +23,7 @@ _NEXT_EPOCH = 0x1E3779B97F4A7C15
 
 
 class Tokens:
-    """A tokenised corpus in a folder of its own, which goes when the tokens are closed.
+    """A tokenised corpus in a folder of its own, which goes when the tokens are closed unless it is to be kept.
 
     ``vocabulary``, ``options`` and ``record`` are what they would be in ``Counts`` of the same corpus.
 
@@ -43,17 +43,25 @@ class Tokens:
         options: CountOptions,
         record: dict[str, Any],
         executor: Executor | None = None,
+        keep: bool = False,
     ) -> None:
         self.spool = spool
         self.vocabulary = vocabulary
         self.options = options
         self.record = record
         self._executor = executor or Threads()
-        self._remove = weakref.finalize(self, shutil.rmtree, spool.folder, ignore_errors=True)
+        self._remove = None if keep else weakref.finalize(self, shutil.rmtree, spool.folder, ignore_errors=True)
 
     @classmethod
-    def read(cls, job: CountJob, how: HowToRun) -> Tokens:
-        """Tokenise a corpus into a temporary folder and settle its vocabulary; no windows are counted."""
+    def read(cls, job: CountJob, how: HowToRun, folder: Path | None = None) -> Tokens:
+        """Tokenise a corpus and settle its vocabulary; no windows are counted.
+
+        With a ``folder``, what lies there from an earlier attempt is used, and all stays there; else it is a temporary one.
+        """
+        if folder is not None:
+            folder.mkdir(exist_ok=True)
+            spool, result, record = prepare(job, folder, how)
+            return cls(spool, result.vocabulary, job.options, record, how.executor, keep=True)
         folder = Path(tempfile.mkdtemp(prefix="firthian-"))
         try:
             spool, result, record = prepare(job, folder, how)
@@ -76,8 +84,9 @@ class Tokens:
                 yield group
 
     def close(self) -> None:
-        """Remove the folder."""
-        self._remove()
+        """Remove the folder, unless it is to be kept."""
+        if self._remove is not None:
+            self._remove()
 
     def __enter__(self) -> Tokens:
         return self

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -122,7 +123,9 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
             raw.detach()
         else:
             with open(path, "rb", buffering=CHUNK_BYTES) as file:
+                before = os.fstat(file.fileno())
                 yield _decompressed(cast("io.BufferedReader[Any]", file))
+                _check_unchanged(path, before, os.fstat(file.fileno()))
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise FirthianError(
             f"{path} is truncated or damaged ({error or type(error).__name__})",
@@ -139,6 +142,12 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
                 f"{path} is truncated or damaged ({error})", hint="fetch or compress it again"
             ) from error
         raise
+
+
+def _check_unchanged(path: str, before: os.stat_result, after: os.stat_result) -> None:
+    """Say so when a file was written to while it was read: half of it would be of another text."""
+    if stat.S_ISREG(before.st_mode) and (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise FirthianError(f"{path} changed while it was read", hint="run again when nothing writes to it any more")
 
 
 def chunks(path: str) -> Iterator[bytes]:

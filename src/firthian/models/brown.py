@@ -47,10 +47,20 @@ class Brown:
         class_of = np.full(words, -1, dtype=np.int64)
         rows = (*_arrays(forward), *_arrays(backward), word_totals)
         self.run.progress.start("clustering words", words)
-        for first in range(0, words, WORDS_AT_ONCE):
+        stage = self.run.stage("clusters")
+        changing: dict[str, Array] = {f"state{number}": array for number, array in enumerate((class_of, *state))}
+        saved = stage.restore()
+        done = 0
+        if saved is not None:
+            done = saved.step
+            for name, array in changing.items():
+                array[...] = saved.arrays[name]
+            self.run.progress.advance(done)
+        for first in range(done, words, WORDS_AT_ONCE):
             last = min(first + WORDS_AT_ONCE, words)
             take_in(*rows, first, last, class_of, *state)
             self.run.progress.advance(last - first)
+            stage.save(last, changing)
         merges = np.empty((self.classes - 1, 2), dtype=np.int64)
         build_tree(*state, merges)
         # The kernel's slots have a gap; number the classes by their first word.

@@ -93,7 +93,7 @@ class TwoStepCCA:
         run = self.run
         # Omega_left has one row a word and one column a word before it: left against right contexts.
         left = SparseOperator.of(self.left)
-        after, correlations, before = top_singular(left, dimension, run)
+        after, correlations, before = top_singular(left, dimension, run, name="left-and-right")
         states = np.concatenate([left.times(before, run), SparseOperator.of(self.right).times(after, run)], axis=1)
         return DenseOperator(times_small(states, state_whitening(correlations), run))
 

@@ -261,7 +261,13 @@ def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
     shape = (model.words, model.words)
     operator = SparseOperator(model.indptr, model.indices, values, shape, symmetric=True)
     found, vectors = top_eigen(
-        operator, dimension, run, "magnitude", tolerance=START_TOLERANCE, products=START_PRODUCTS * dimension
+        operator,
+        dimension,
+        run,
+        "magnitude",
+        tolerance=START_TOLERANCE,
+        products=START_PRODUCTS * dimension,
+        name="start",
     )
     vectors = vectors * (np.abs(found) ** START_POWER).astype(np.float32)
     lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))

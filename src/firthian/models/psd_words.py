@@ -5,6 +5,7 @@ This is the paper's online blockwise regression (section 5.3). Old vectors are n
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Words are regressed in blocks of this size.
 BLOCK_WORDS = 128
+
+#: So many words are regressed between two chances to save; a multiple of the block.
+SAVED_WORDS = 32 * BLOCK_WORDS
 
 
 @dataclass(frozen=True)
@@ -84,21 +88,33 @@ def _part(
 
 def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
     """Give the vectors of related words; ``ridge`` holds mu of each word."""
-    from firthian.kernels.regression import fold_in
-
     core = np.ascontiguousarray(core, dtype=np.float32)
     words = relations.indptr.size - 1
     out = np.empty((words, core.shape[1]), dtype=np.float32)
     ridge = np.ascontiguousarray(ridge, dtype=np.float64)
 
-    def task(first: int, last: int) -> None:
-        fold_in(
-            relations.indptr, relations.indices, relations.weights, relations.targets, core, ridge, first, last, out
-        )
-        run.progress.advance(last - first)
-
-    run.over_rows(task, words, BLOCK_WORDS)
+    stage = run.stage("regression")
+    state = stage.restore()
+    done = 0
+    if state is not None:
+        done = state.step
+        out[:done] = state.arrays["vectors"]
+        run.progress.advance(done)
+    for begin in range(done, words, SAVED_WORDS):
+        end = min(begin + SAVED_WORDS, words)
+        pointers, mu, rows = relations.indptr[begin : end + 1], ridge[begin:end], out[begin:end]
+        run.over_rows(functools.partial(_fold_in, relations, pointers, core, mu, rows), end - begin, BLOCK_WORDS)
+        run.progress.advance(end - begin)
+        stage.save(end, {"vectors": out[:end]})
     return out
+
+
+def _fold_in(
+    relations: Relations, pointers: Array, core: Array, ridge: Array, out: Array, first: int, last: int
+) -> None:
+    from firthian.kernels.regression import fold_in
+
+    fold_in(pointers, relations.indices, relations.weights, relations.targets, core, ridge, first, last, out)
 
 
 def bands(words: int, ridges: tuple[float, ...]) -> Array:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from firthian.recipes.common import DYNAMIC, MODELS, POWER, SMOOTHING, SOLVERS
+from firthian.memory import Memory
+from firthian.recipes.common import DYNAMIC, MODELS, POWER, SEARCH, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
 _SHIFT = Option("shift", 1.0, "k of the shift log k; 1 is no shift", low=1e-9)
@@ -26,6 +27,7 @@ ASSOCIATION = (
         (SMOOTHING, _SHIFT, _JELINEK_MERCER),
         counting=DYNAMIC,
         dimension=0,
+        memory=Memory(pair=24),
     ),
     Recipe(
         "sppmi",
@@ -36,6 +38,7 @@ ASSOCIATION = (
         (SMOOTHING, replace(_SHIFT, default=5.0), _JELINEK_MERCER),
         counting=DYNAMIC,
         dimension=0,
+        memory=Memory(pair=24),
     ),
     Recipe(
         "svd",
@@ -45,6 +48,7 @@ ASSOCIATION = (
         f"{SOLVERS}.factorization:SVD",
         (_UNSMOOTHED, _SHIFT, _JELINEK_MERCER, POWER, _TOLERANCE),
         counting=DYNAMIC,
+        memory=SEARCH,
     ),
     Recipe(
         "imf",
@@ -54,6 +58,7 @@ ASSOCIATION = (
         f"{SOLVERS}.factorization:SVD",
         (_UNSMOOTHED, replace(_SHIFT, default=5.0), _JELINEK_MERCER, POWER, _TOLERANCE),
         counting=DYNAMIC,
+        memory=SEARCH,
     ),
     Recipe(
         "lsa",
@@ -67,6 +72,7 @@ ASSOCIATION = (
             _TOLERANCE,
         ),
         counting=DYNAMIC,
+        memory=replace(SEARCH, pair=48),
     ),
     Recipe(
         "hpca",
@@ -80,6 +86,7 @@ ASSOCIATION = (
             _TOLERANCE,
         ),
         counting=DYNAMIC,
+        memory=replace(SEARCH, pair=32),
     ),
     Recipe(
         "cca",
@@ -90,6 +97,7 @@ ASSOCIATION = (
         (_COUNT_POWER, _UNSMOOTHED, POWER, _NORMALIZE, _TOLERANCE),
         counting=DYNAMIC,
         aliases=("singular",),
+        memory=replace(SEARCH, pair=32),
     ),
     Recipe(
         "oscca",
@@ -99,6 +107,7 @@ ASSOCIATION = (
         f"{SOLVERS}.factorization:SVD",
         (_COUNT_POWER, replace(POWER, default=0.0), _NORMALIZE, _TOLERANCE),
         counting={**DYNAMIC, "context": "left"},
+        memory=replace(SEARCH, pair=48),
     ),
     Recipe(
         "tscca",
@@ -108,6 +117,7 @@ ASSOCIATION = (
         f"{SOLVERS}.factorization:SVD",
         (_COUNT_POWER, replace(POWER, default=0.0), _NORMALIZE, _TOLERANCE),
         counting={**DYNAMIC, "context": "left"},
+        memory=replace(SEARCH, pair=48, number=80),
     ),
     Recipe(
         "random-projection",
@@ -122,6 +132,7 @@ ASSOCIATION = (
             Option("projection", "gaussian", "entries of the matrix", "solver", choices=("gaussian", "sparse")),
         ),
         counting=DYNAMIC,
+        memory=Memory(pair=24, number=16),
     ),
     Recipe(
         "hal",
@@ -132,6 +143,7 @@ ASSOCIATION = (
         (Option("normalize", True, "counts of a word are divided by their length"),),
         counting={"window": 10, "weighting": "dynamic", "context": "left"},
         dimension=200,
+        memory=Memory(pair=64, number=16),
     ),
     Recipe(
         "ica",
@@ -147,6 +159,7 @@ ASSOCIATION = (
             Option("tolerance", 1e-4, "movement of an axis at which it stops", "solver", low=0, high=1),
         ),
         counting=DYNAMIC,
+        memory=replace(SEARCH, number=64),
     ),
     Recipe(
         "sparse",
@@ -162,6 +175,7 @@ ASSOCIATION = (
         ),
         source="vectors",
         dimension=1000,
+        memory=Memory(word=2000, number=16),
     ),
     Recipe(
         "brown",
@@ -175,5 +189,6 @@ ASSOCIATION = (
         ),
         counting={"window": 1, "weighting": "flat", "context": "left"},
         dimension=0,
+        memory=Memory(pair=72),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firthian.memory import Memory
 from firthian.recipes.common import DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
@@ -41,6 +42,7 @@ BAYES = (
         ),
         counting=DYNAMIC,
         dimension=50,
+        memory=Memory(pair=24),
     ),
     Recipe(
         "bayes-svi",
@@ -60,5 +62,6 @@ BAYES = (
         counting=DYNAMIC,
         source="tokens",
         dimension=50,
+        memory=Memory(covariance=28, number=60, word=400, token=300, batch=1_000_000),
     ),
 )  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SMOOTHING, SOLVERS
+from firthian.memory import Memory
+from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SEARCH, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
 _MODEL = f"{MODELS}.exponential_family"
@@ -50,6 +51,10 @@ _HARMONIC = {"window": 10, "weighting": "harmonic"}
 _EMF = "Li, Xu, Tian, Jiang, Zhong and Chen 2015 (EMF)"
 _PAPER = "Baer, Seto and Wells (exponential family word embeddings)"
 
+#: The start searches for eigenvectors; a sweep holds gradients, directions and their images.
+_SWEEPS = SEARCH
+_SWEEPS_TWICE = replace(SEARCH, pair=48)
+
 LIKELIHOOD = (
     Recipe(
         "tweedie",
@@ -66,6 +71,7 @@ LIKELIHOOD = (
             *_ITERATIVE,
         ),
         counting=_HARMONIC,
+        memory=_SWEEPS_TWICE,
     ),
     Recipe(
         "poisson",
@@ -75,6 +81,7 @@ LIKELIHOOD = (
         f"{SOLVERS}.iwlrls:IWLRLS",
         (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
         counting=DYNAMIC,
+        memory=_SWEEPS_TWICE,
     ),
     Recipe(
         "multinomial",
@@ -85,6 +92,7 @@ LIKELIHOOD = (
         (replace(_BIAS, default="row", choices=("row",)), _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
         counting=DYNAMIC,
         aliases=("skipgram",),
+        memory=_SWEEPS_TWICE,
     ),
     Recipe(
         "negative-binomial",
@@ -101,6 +109,7 @@ LIKELIHOOD = (
             *_ITERATIVE,
         ),
         counting=DYNAMIC,
+        memory=_SWEEPS_TWICE,
     ),
     Recipe(
         "gaussian",
@@ -117,6 +126,7 @@ LIKELIHOOD = (
             COMBINE,
         ),
         counting=DYNAMIC,
+        memory=_SWEEPS,
     ),
     Recipe(
         "binomial",
@@ -137,6 +147,7 @@ LIKELIHOOD = (
         ),
         counting=DYNAMIC,
         aliases=("sgns", "emf"),
+        memory=_SWEEPS,
     ),
     Recipe(
         "emf-amemf",
@@ -162,6 +173,7 @@ LIKELIHOOD = (
             COMBINE,
         ),
         counting=DYNAMIC,
+        memory=Memory(pair=16, number=40),
     ),
     Recipe(
         "semf",
@@ -182,5 +194,6 @@ LIKELIHOOD = (
             _CENTRE,
         ),
         counting=DYNAMIC,
+        memory=replace(_SWEEPS, pair=48),
     ),
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from firthian.recipes.common import DYNAMIC, MODELS, POWER, SOLVERS
+from dataclasses import replace
+
+from firthian.recipes.common import DYNAMIC, MODELS, POWER, SEARCH, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
 _MODEL_OPTIONS = (
@@ -31,6 +33,7 @@ PSD = (
         f"{SOLVERS}.block_descent:BlockDescent",
         (*_MODEL_OPTIONS, *_DESCENT_OPTIONS),
         counting=DYNAMIC,
+        memory=replace(SEARCH, pair=40, number=64),
     ),
     Recipe(
         "psd-blockwise",
@@ -50,5 +53,6 @@ PSD = (
             ),
         ),
         counting=DYNAMIC,
+        memory=replace(SEARCH, pair=72, number=64),
     ),
 )

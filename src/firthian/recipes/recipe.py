@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firthian.errors import FirthianError, suggest
+from firthian.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ class Recipe:
     source: str = "counts"
     #: The number of dimensions without ``--dim``; 0 where the recipe has none.
     dimension: int = 100
+    #: What it takes in memory, at most.
+    memory: Memory = field(default_factory=Memory)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check the options a user gave and fill in the others."""

@@ -59,10 +59,27 @@ class Adagrad:
 
         objective: list[float] = []
         run.progress.start("Adagrad", self.epochs)
-        for epoch in range(self.epochs):
-            over_cells(run, step, run.generator(_ROUNDS, epoch).permutation(PARTS).tolist())
-            objective.append(math.fsum(over_cells(run, errors, range(PARTS))))
-            run.progress.advance(1, f"objective {objective[-1]:.6g}")
+        learnt = {
+            "words": words, "word_squares": word_squares, "word_bias": word_bias,
+            "contexts": contexts, "context_squares": context_squares, "context_bias": context_bias,
+        }  # fmt: skip
+        stage = run.stage("adagrad")
+        state = stage.restore()
+        done = 0
+        if state is not None:
+            done = state.step
+            for name, array in learnt.items():
+                array[...] = state.arrays[name]
+            objective += state.values["objective"]
+            run.progress.advance(done / PARTS)
+        for number in range(done, self.epochs * PARTS):
+            epoch, place = divmod(number, PARTS)
+            over_cells(run, step, [run.generator(_ROUNDS, epoch).permutation(PARTS).tolist()[place]])
+            if place == PARTS - 1:
+                objective.append(math.fsum(over_cells(run, errors, range(PARTS))))
+                run.progress.advance(0, f"objective {objective[-1]:.6g}")
+            run.progress.advance(1 / PARTS)
+            stage.save(number + 1, learnt, objective=objective)
         words, contexts = words[:, :dimension], contexts[:, :dimension]
         return Solution(
             np.ascontiguousarray(combine(words, contexts, self.combine)),

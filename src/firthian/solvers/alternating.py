@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from firthian.errors import FirthianError
+from firthian.models.exponential_family import Factors
 from firthian.run import Run
 from firthian.solvers import steps, unseen
 from firthian.solvers.base import Solution
@@ -45,7 +46,7 @@ class Alternating:
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
-        factors = model.start(dimension)
+        factors = started(model, dimension, run)
         treatment = unseen.choose(self.unseen, self.sampled_zeros)
         rule = steps.choose(self.step, self.damping)
         objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
@@ -53,22 +54,42 @@ class Alternating:
         return solution(model, factors, objective, self.combine, stats, self.centre)
 
 
+def started(model: Any, dimension: int, run: Run) -> Factors:
+    """Give the model's own start; it takes a while, so it is not computed twice."""
+    return Factors(**run.remember("factors", lambda: vars(model.start(dimension))))
+
+
 def sweep(
-    model: Any, factors: Any, treatment: unseen.Unseen, rule: steps.Step, epochs: int, ridge: float, run: Run
+    model: Any,
+    factors: Any,
+    treatment: unseen.Unseen,
+    rule: steps.Step,
+    epochs: int,
+    ridge: float,
+    run: Run,
+    name: str = "sweeps",
 ) -> list[float]:
-    """Take ``epochs`` sweeps in place; give the objective at the start and after each."""
+    """Take ``epochs`` sweeps in place, saved as the stage ``name``; give the objective at the start and after each."""
     objective: list[float] = []
-    run.progress.start("sweeps", epochs)
-    for epoch in range(epochs):
-        for half, which in enumerate(("contexts", "words")):
-            side = model.side(which, factors)
-            turn = 2 * epoch + half + 1
-            # The loss at the start of a sweep is the one after the last: it costs little beside the gradient.
-            gradient = treatment.gradient(side, run, turn, value=half == 0 or rule.needs_value)
-            if half == 0:
-                _note(objective, float(gradient.losses.sum()), factors, ridge, run)
-            rule.move(side, gradient, treatment, run, turn, ridge)
+    run.progress.start("sweeps", 2 * epochs)
+    stage = run.stage(name)
+    state = stage.restore()
+    if state is not None:
+        for part, array in state.arrays.items():
+            getattr(factors, part)[...] = array
+        objective += state.values["objective"]
+        rule.halved, rule.kept = state.values["halved"], state.values["kept"]
+        run.progress.advance(state.step)
+    for number in range(state.step if state is not None else 0, 2 * epochs):
+        half, turn = number % 2, number + 1
+        side = model.side(("contexts", "words")[half], factors)
+        # The loss at the start of a sweep is the one after the last: it costs little beside the gradient.
+        gradient = treatment.gradient(side, run, turn, value=half == 0 or rule.needs_value)
+        if half == 0:
+            _note(objective, float(gradient.losses.sum()), factors, ridge, run)
+        rule.move(side, gradient, treatment, run, turn, ridge)
         run.progress.advance(1, f"objective {objective[-1]:.6g}")
+        stage.save(turn, vars(factors), objective=objective, halved=rule.halved, kept=rule.kept)
     _note(objective, float(treatment.losses(model.side("contexts", factors), run, 0).sum()), factors, ridge, run)
     return objective
 

@@ -87,23 +87,34 @@ class BlockDescent:
         automatic = self.iterations == "auto"
         rounds = MOST_ITERATIONS if automatic else int(self.iterations)
         run.progress.start("factorising", None if automatic else rounds)
-        # X_0 = G/2 on seen pairs, so W∘G + (1 - W)∘X_0; 0 on the others, where the paper has a constant.
-        last = self._project(model, dimension, None, model.targets * (0.5 + 0.5 * model.weights), 1.0, run)
-        objective = [last.loss]
-        run.progress.advance(1, f"loss {last.loss:.6g}")
-        status, taken_back = "stopped", 0
-        for _ in range(rounds - 1):
+        stage, inside = run.stage("descent"), run.within("descent")
+        state = stage.restore()
+        if state is not None:
+            last = self._iterate(model, **{name: np.array(array) for name, array in state.arrays.items()}, run=run)
+            objective, taken_back = list(state.values["objective"]), int(state.values["taken_back"])
+        else:
+            # X_0 = G/2 on seen pairs, so W∘G + (1 - W)∘X_0; 0 on the others, where the paper has a constant.
+            change = model.targets * (0.5 + 0.5 * model.weights)
+            last = self._project(model, dimension, None, change, 1.0, inside, "eigen-0")
+            objective, taken_back = [last.loss], 0
+        run.progress.advance(len(objective), f"loss {last.loss:.6g}")
+        while not (settled := automatic and _settled(objective)) and len(objective) < rounds:
+            number = len(objective)
             change = model.weights * (model.targets - last.fitted)
-            next_ = self._project(model, dimension, last, change, self.step, run)
+            next_ = self._project(model, dimension, last, change, self.step, inside, f"eigen-{number}")
             if next_.loss > last.loss and self.step > 1:
                 taken_back += 1
-                next_ = self._project(model, dimension, last, change, 1.0, run)
-            fall, last = last.loss - next_.loss, next_
+                next_ = self._project(model, dimension, last, change, 1.0, inside, f"eigen-{number}-short")
+            last = next_
             objective.append(last.loss)
             run.progress.advance(1, f"loss {last.loss:.6g}")
-            if automatic and fall <= SMALL_FALL * objective[-2]:
-                status = "converged"
-                break
+            stage.save(
+                len(objective),
+                {"vectors": last.vectors, "values": last.values, "factor": last.factor},
+                objective=objective,
+                taken_back=taken_back,
+            )
+        status = "converged" if settled else "stopped"
         stats = {"iterations": len(objective), "positive_dimensions": int(last.values.size), "taken_back": taken_back}
         shown, extras = self.shown(last.factor, last.values, model.words)
         return Solution(shown, None, objective, status, {**stats, **model.stats()}, extras)
@@ -115,14 +126,14 @@ class BlockDescent:
         return bent - centre.astype(np.float32), {"eigenvalues": values, "centre": centre.astype(np.float32)}
 
     def _project(
-        self, model: Any, dimension: int, last: _Iterate | None, change: Array, step: float, run: Run
+        self, model: Any, dimension: int, last: _Iterate | None, change: Array, step: float, run: Run, name: str
     ) -> _Iterate:
         """Give the nearest positive semidefinite matrix of low rank to ``X + step·change``."""
         shape = (model.words, model.words)
         before = last.factor if last is not None else np.empty((model.words, 0), dtype=np.float32)
         sparse = SparseOperator(model.indptr, model.indices, np.float32(step) * change, shape, symmetric=True)
         start = last.vectors if last is not None else None
-        values, vectors = top_eigen(LowRankPlusSparse(before, sparse), dimension, run, "largest", start)
+        values, vectors = top_eigen(LowRankPlusSparse(before, sparse), dimension, run, "largest", start, name=name)
         values = values - step * self.ridge
         positive = values > 0
         if not positive.any():
@@ -132,8 +143,17 @@ class BlockDescent:
             )
         values = values[positive]
         factor = np.ascontiguousarray(vectors[:, positive] * np.sqrt(values).astype(np.float32))
+        return self._iterate(model, vectors, values, factor, run)
+
+    def _iterate(self, model: Any, vectors: Array, values: Array, factor: Array, run: Run) -> _Iterate:
+        """Compare an approximation with the seen pairs."""
         fitted = pattern_products(model, factor, run)
         return _Iterate(vectors, values, factor, fitted, model.loss(fitted) + self.ridge * float(values.sum()))
+
+
+def _settled(objective: list[float]) -> bool:
+    """Tell whether the last iteration hardly lowered the loss."""
+    return len(objective) > 1 and objective[-2] - objective[-1] <= SMALL_FALL * objective[-2]
 
 
 def pattern_products(model: Any, factor: Array, run: Run) -> Array:

@@ -28,7 +28,8 @@ class SVD:
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Find the largest singular values and make vectors of them."""
-        left, values, right = top_singular(model.operator(dimension), dimension, run, tolerance=self.tolerance)
+        operator = model.operator(dimension)
+        left, values, right = top_singular(operator, dimension, run, tolerance=self.tolerance, name="svd")
         words = left * _power(values, self.eigenvalue_power)
         contexts = None
         if self.normalize:

@@ -36,8 +36,7 @@ class ICA:
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Find the space, then its independent axes."""
-        left, values, _ = top_singular(model.operator(dimension), dimension, run)
-        white = whitened(left * values.astype(np.float32), run)
+        white = run.remember("space", lambda: _space(model, dimension, run))["white"]
         rotation, moved, objective = fast_ica(white, self.epochs, self.tolerance, run)
         components = times_small(white, rotation.T, run)
         sums = _sums(components, run)
@@ -46,6 +45,12 @@ class ICA:
         words = np.ascontiguousarray((components * signs)[:, order])
         status = "converged" if moved <= self.tolerance else "stopped"
         return Solution(words, objective=objective, status=status, stats={"iterations": len(objective)})
+
+
+def _space(model: Any, dimension: int, run: Run) -> dict[str, Array]:
+    """Give the whitened singular vectors."""
+    left, values, _ = top_singular(model.operator(dimension), dimension, run, name="svd")
+    return {"white": whitened(left * values.astype(np.float32), run)}
 
 
 def whitened(vectors: Array, run: Run) -> Array:
@@ -68,7 +73,13 @@ def fast_ica(white: Array, epochs: int, tolerance: float, run: Run) -> tuple[Arr
     rotation = _decorrelated(run.generator(0x1CA).standard_normal((size, size)))
     objective: list[float] = []
     moved = np.inf
-    for _ in range(epochs):
+    stage = run.stage("ica")
+    state = stage.restore()
+    if state is not None:
+        rotation = np.array(state.arrays["rotation"])
+        objective, moved = list(state.values["objective"]), float(state.values["moved"])
+        run.progress.advance(len(objective))
+    while len(objective) < epochs and moved > tolerance:
         small = np.ascontiguousarray(rotation.T, dtype=np.float32)
 
         def step(first: int, last: int, small: Array = small) -> tuple[Array, Array, Array]:
@@ -85,8 +96,7 @@ def fast_ica(white: Array, epochs: int, tolerance: float, run: Run) -> tuple[Arr
         moved = float(np.abs(np.abs((turned * rotation).sum(axis=1)) - 1).max())
         rotation = turned
         run.progress.advance(1, f"moved {moved:.1e}")
-        if moved <= tolerance:
-            break
+        stage.save(len(objective), {"rotation": rotation}, objective=objective, moved=moved)
     return rotation, moved, objective
 
 

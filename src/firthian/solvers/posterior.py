@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Rows of posteriors that are worked on together.
 BLOCK = 512
+
+#: The arrays of each side that change.
+PARTS = ("means", "moments", "covariances", "log_determinants")
 
 
 class Gaussians:
@@ -160,6 +164,24 @@ class State:
     history: list[float] = field(default_factory=list)
     #: The bound at the start and after each half sweep: words, then contexts with precisions and rotation, ...
     halves: list[float] = field(default_factory=list)
+
+    def arrays(self) -> dict[str, Array]:
+        """Name all arrays, to be saved."""
+        sides = {"words": self.words, "contexts": self.contexts}
+        found = {f"{name}_{part}": getattr(side, part) for name, side in sides.items() for part in PARTS}
+        return {**found, "rates": self.relevance.rates}
+
+    def values(self) -> dict[str, Any]:
+        """Name all else that changes."""
+        return {"shape": self.relevance.shape, "history": self.history, "halves": self.halves}
+
+    def take(self, arrays: Mapping[str, Array], values: Mapping[str, Any]) -> None:
+        """Go back to what ``arrays`` and ``values`` gave."""
+        for name, side in (("words", self.words), ("contexts", self.contexts)):
+            for part in PARTS:
+                setattr(side, part, np.array(arrays[f"{name}_{part}"]))
+        self.relevance = replace(self.relevance, shape=float(values["shape"]), rates=np.array(arrays["rates"]))
+        self.history, self.halves = list(values["history"]), list(values["halves"])
 
     def record(self, bound: float, full: bool) -> None:
         """Note the bound after a half sweep, or a full one."""

@@ -46,21 +46,28 @@ class SparseCoding:
         dictionary = self._start(points, dimension, run)
         codes = np.zeros((points.shape[0], dimension), dtype=np.float32)
         objective: list[float] = []
-        status = "stopped"
-        for _ in range(self.epochs):
+        stage = run.stage("coding")
+        state = stage.restore()
+        if state is not None:
+            dictionary, codes[...] = np.array(state.arrays["dictionary"]), state.arrays["codes"]
+            objective += state.values["objective"]
+            run.progress.advance(len(objective))
+        while not (settled := self._settled(objective)) and len(objective) < self.epochs:
             self._improve_codes(points, dictionary, codes, run)
             second, first = inner(codes, codes, run), inner(codes, points, run)
             dictionary = improve_dictionary(dictionary, second, first)
             objective.append(self._objective(points, dictionary, codes, run))
             run.progress.advance(1, f"objective {objective[-1]:.4g}")
-            if len(objective) > 1 and objective[-2] - objective[-1] <= self.tolerance * objective[-2]:
-                status = "converged"
-                break
+            stage.save(len(objective), {"dictionary": dictionary, "codes": codes}, objective=objective)
+        status = "converged" if settled else "stopped"
         self._improve_codes(points, dictionary, codes, run)
         objective.append(self._objective(points, dictionary, codes, run))
         sparse = scipy.sparse.csr_array(codes)
         stats = {"density": float(sparse.nnz / max(1, codes.size)), "dead": int((~codes.any(axis=0)).sum())}
         return Solution(sparse, objective=objective, status=status, stats=stats, extras={"dictionary": dictionary})
+
+    def _settled(self, objective: list[float]) -> bool:
+        return len(objective) > 1 and objective[-2] - objective[-1] <= self.tolerance * objective[-2]
 
     def _start(self, points: Array, dimension: int, run: Run) -> Array:
         """Start from randomly chosen words."""

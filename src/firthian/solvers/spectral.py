@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from firthian.checkpoints import Stage
 from firthian.errors import FirthianError
 from firthian.run import Run, one_blas_thread
 from firthian.solvers.operators import Operator
@@ -47,13 +48,14 @@ def top_eigen(
     start: Array | None = None,
     tolerance: float = TOLERANCE,
     products: int | None = None,
+    name: str | None = None,
 ) -> tuple[Array, Array]:
     """Give ``rank`` eigenvalues (float64) and eigenvectors (float32 columns) of a symmetric matrix, the first first.
 
     ``which`` is ``largest`` (algebraically) or ``magnitude``. ``start`` holds vectors that span roughly the right space.
     It stops when all residuals are below ``tolerance`` (relative to the eigenvalue), or when the matrix was multiplied
     with ``products`` vectors (default: 12 times the rank, and a few). Eigenvalue errors are of the order of
-    ``tolerance`` squared. The largest entry of each vector is positive.
+    ``tolerance`` squared. The largest entry of each vector is positive. With a ``name``, a long search is saved under it.
 
     >>> import scipy.sparse
     >>> from firthian.solvers.operators import SparseOperator
@@ -78,7 +80,7 @@ def top_eigen(
             vectors = _one_more_product(vectors, dense @ vectors, values)
     else:
         limit = products or 12 * rank + 20 * BLOCK_COLUMNS
-        values, vectors = _Search(operator, rank, run, which).solve(start, tolerance, limit)
+        values, vectors = _Search(operator, rank, run, which, name).solve(start, tolerance, limit)
     return values, vectors * fix_signs(vectors)
 
 
@@ -89,11 +91,13 @@ def top_singular(
     start: Array | None = None,
     tolerance: float = TOLERANCE,
     products: int | None = None,
+    name: str | None = None,
 ) -> tuple[Array, Array, Array]:
     """Give ``U`` (float32 columns), the singular values (float64) and ``V`` of the largest ``rank`` of a matrix.
 
     ``start`` holds vectors of the right side (V). The largest entry of each column of U is positive.
-    A symmetric operator (one with a true ``symmetric``) is multiplied once instead of twice a step.
+    A symmetric operator (one with a true ``symmetric``) is multiplied once instead of twice a step. With a ``name``, a long
+    search is saved under it.
 
     >>> import scipy.sparse
     >>> from firthian.solvers.operators import SparseOperator
@@ -109,16 +113,22 @@ def top_singular(
             u, values, v = u[:, :rank], values[:rank], vt[:rank].T
             left, right = _one_more_product(u, dense @ v, values), _one_more_product(v, dense.T @ u, values)
     elif getattr(operator, "symmetric", False):
-        found, left = top_eigen(operator, rank, run, "magnitude", start, tolerance, products)
+        found, left = top_eigen(operator, rank, run, "magnitude", start, tolerance, products, name)
         values, right = np.abs(found), left * np.where(found < 0, -1, 1).astype(np.float32)
     else:
-        left, values, right = _by_normal_equations(operator, rank, run, start, tolerance, products)
+        left, values, right = _by_normal_equations(operator, rank, run, start, tolerance, products, name)
     signs = fix_signs(left)
     return left * signs, values, right * signs
 
 
 def _by_normal_equations(
-    operator: Operator, rank: int, run: Run, start: Array | None, tolerance: float, products: int | None
+    operator: Operator,
+    rank: int,
+    run: Run,
+    start: Array | None,
+    tolerance: float,
+    products: int | None,
+    name: str | None,
 ) -> tuple[Array, Array, Array]:
     """Find V from ``A'A`` (or U from ``AA'`` when that is smaller), then the other side by one more product."""
     tall = operator.shape[0] >= operator.shape[1]
@@ -126,7 +136,7 @@ def _by_normal_equations(
     if start is not None and not tall:
         start = operator.times(start, run)
     # A residual of A'A twice as large is one of A as large as asked for.
-    _, one = top_eigen(normal, rank, run, "largest", start, 2 * tolerance, products)
+    _, one = top_eigen(normal, rank, run, "largest", start, 2 * tolerance, products, name)
     # Rayleigh-Ritz on A itself, in float64: its values are not squared first, so small ones keep their digits.
     image = normal.half.times(one, run)
     white = _inverse_root(inner(one, one, run))
@@ -202,8 +212,9 @@ def _order(values: Array, which: str) -> Array:
 class _Search:
     """The state of one search: a basis ``Q``, its image ``A Q`` and the small matrix ``H = Q' A Q``."""
 
-    def __init__(self, operator: Operator, rank: int, run: Run, which: str) -> None:
+    def __init__(self, operator: Operator, rank: int, run: Run, which: str, name: str | None = None) -> None:
         self.operator, self.rank, self.run, self.which = operator, rank, run, which
+        self.stage = Stage() if name is None else run.stage(name)
         self.size = operator.shape[0]
         #: The basis is cut back to ``kept`` Ritz vectors when it would outgrow ``capacity``.
         self.capacity = min(self.size, 2 * rank + 8 * BLOCK_COLUMNS)
@@ -216,8 +227,10 @@ class _Search:
 
     def solve(self, start: Array | None, tolerance: float, products: int) -> tuple[Array, Array]:
         """Extend the space until the wanted pairs are found."""
-        first = self._random(BLOCK_COLUMNS) if start is None else np.asarray(start)[:, : self.kept]
-        block = orthonormal(first, self.run)
+        block = self._restore()
+        if block is None:
+            first = self._random(BLOCK_COLUMNS) if start is None else np.asarray(start)[:, : self.kept]
+            block = orthonormal(first, self.run)
         while True:
             for _ in range(BLOCKS_BETWEEN_CHECKS):
                 self._extend(block)
@@ -238,6 +251,28 @@ class _Search:
             if self.width + BLOCKS_BETWEEN_CHECKS * BLOCK_COLUMNS > self.capacity < self.size:
                 self._restart(turn)
             block = self._new(self._strongest(residual))
+            self._save(block)
+
+    def _save(self, block: Array) -> None:
+        width = self.width
+        arrays = {"basis": self.basis[:, :width], "image": self.image[:, :width], "block": block}
+        self.stage.save(
+            self.multiplied,
+            {**arrays, "small": self.small[:width, :width]},
+            generator=self.generator.bit_generator.state,
+        )
+
+    def _restore(self) -> Array | None:
+        """Take up a search that was interrupted; give the block that comes next."""
+        state = self.stage.restore()
+        if state is None:
+            return None
+        self.width, self.multiplied = state.arrays["basis"].shape[1], state.step
+        self.basis[:, : self.width] = state.arrays["basis"]
+        self.image[:, : self.width] = state.arrays["image"]
+        self.small[: self.width, : self.width] = state.arrays["small"]
+        self.generator.bit_generator.state = state.values["generator"]
+        return np.array(state.arrays["block"])
 
     def _random(self, columns: int) -> Array:
         return self.generator.standard_normal((self.size, columns), dtype=np.float32)

@@ -13,6 +13,9 @@ from firthian.solvers.cells import combine, padded, small_start
 
 _START = 1
 
+#: No epoch has as many stretches; it makes one number of an epoch and a stretch.
+_MOST_STRETCHES = 10**9
+
 
 class StochasticGradient:
     """Goes through the stretches of a text ``epochs`` times; the rate falls from ``alpha`` to ``min_alpha``.
@@ -46,8 +49,19 @@ class StochasticGradient:
         excerpts: list[Any] = []
         objective: list[float] = []
         run.progress.start("stochastic gradient", total)
-        for epoch in range(self.epochs):
-            for stretch in model.stretches(epoch, self.epochs):
+        stage = run.stage("gradient")
+        state = stage.restore()
+        first_epoch = skipped = 0
+        if state is not None:
+            words[...], contexts[...] = state.arrays["words"], state.arrays["contexts"]
+            excerpts = np.split(np.array(state.arrays["excerpts"]), np.cumsum(state.values["sizes"])[:-1])
+            first_epoch, skipped, done, pairs = (state.values[name] for name in ("epoch", "stretches", "done", "pairs"))
+            objective += state.values["objective"]
+            run.progress.advance(done)
+        for epoch in range(first_epoch, self.epochs):
+            for number, stretch in enumerate(model.stretches(epoch, self.epochs)):
+                if number < skipped:
+                    continue
                 if epoch == 0:
                     excerpts.append(model.excerpt(stretch))
                 alpha = self.alpha - (self.alpha - self.min_alpha) * min(1.0, done / total)
@@ -55,6 +69,17 @@ class StochasticGradient:
                 tokens = stretch.tokens
                 done, pairs = done + tokens, pairs + found
                 run.progress.advance(tokens)
+                stage.save(
+                    number + 1 + epoch * _MOST_STRETCHES,
+                    lambda: {"words": words, "contexts": contexts, "excerpts": np.concatenate(excerpts)},
+                    epoch=epoch,
+                    stretches=number + 1,
+                    done=done,
+                    pairs=pairs,
+                    sizes=[excerpt.size for excerpt in excerpts],
+                    objective=objective,
+                )
+            skipped = 0
             objective.append(model.objective(excerpts, words, contexts))
             run.progress.advance(0, f"objective {objective[-1]:.4f}")
         words, contexts = words[:, :dimension], contexts[:, :dimension]

@@ -10,6 +10,7 @@ sweeps from a spectral start, so that nothing is averaged with noise.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
+from firthian.models.ard import Relevance
 from firthian.models.bayes import BayesianLogistic, Side
 from firthian.models.bounds import Background
 from firthian.models.svi import Likelihood, StreamedLogistic
@@ -96,6 +98,40 @@ class Stream:
         squares = self.state.contexts.squares()
         self.state.relevance = self.state.relevance.update(self.state.contexts.rows, squares)
         return score
+
+    def arrays(self) -> dict[str, Array]:
+        """Name all arrays, to be saved."""
+        assert self.state is not None
+        assert self.naturals is not None
+        found = {"row_mass": self.row_mass, "column_mass": self.column_mass, **self.state.arrays()}
+        for name, natural in zip(("words", "contexts"), self.naturals, strict=True):
+            found |= {f"{name}_half": natural.half, f"{name}_linear": natural.linear}
+        return found
+
+    def values(self) -> dict[str, Any]:
+        """Name all else that changes."""
+        assert self.state is not None
+        return {"batches": self.batches, **self.state.values()}
+
+    def take(self, arrays: Mapping[str, Array], values: Mapping[str, Any]) -> None:
+        """Go back to what ``arrays`` and ``values`` gave."""
+        d = self.dimension
+        words, contexts = (
+            Gaussians(
+                np.array(arrays[f"{name}_means"]), 1.0, np.arange(d), np.empty(0, dtype=np.int64), False, np.float32
+            )
+            for name in ("words", "contexts")
+        )
+        chosen = self.likelihood
+        self.state = State(words, contexts, Relevance.start(d, chosen.relevance_shape, chosen.relevance_rate), d)
+        self.state.take(arrays, values)
+        one, other = (
+            Natural(np.array(arrays[f"{name}_half"]), np.array(arrays[f"{name}_linear"]))
+            for name in ("words", "contexts")
+        )
+        self.naturals = one, other
+        self.row_mass, self.column_mass = np.array(arrays["row_mass"]), np.array(arrays["column_mass"])
+        self.batches = int(values["batches"])
 
     def _begin(self, batch: Counts, scale: float) -> None:
         chosen = self.likelihood
@@ -220,8 +256,18 @@ class StochasticSweeps:
         scores: list[float] = []
         tokens = 0.0
         run.progress.start("batches", self.epochs * model.population)
-        for epoch in range(self.epochs):
-            for batch in model.batches(epoch):
+        stage = run.stage("batches")
+        state = stage.restore()
+        first_epoch = skipped = 0
+        if state is not None:
+            stream.take(state.arrays, state.values)
+            first_epoch, skipped, tokens = (state.values[name] for name in ("epoch", "number", "tokens"))
+            scores += state.values["scores"]
+            run.progress.advance(tokens)
+        for epoch in range(first_epoch, self.epochs):
+            for number, batch in enumerate(model.batches(epoch), start=1):
+                if number <= skipped:
+                    continue
                 size = float(batch.vocabulary.counts.sum())
                 tokens += size
                 mass = stream.row_mass.sum() + batch.total
@@ -229,6 +275,9 @@ class StochasticSweeps:
                 if score is not None:
                     scores.append(score)
                 run.progress.advance(size, "" if score is None else f"bound per event {score:.4f}")
+                values = {**stream.values(), "epoch": epoch, "number": number, "tokens": tokens, "scores": scores}
+                stage.save(stream.batches, stream.arrays(), **values)
+            skipped = 0
         if stream.state is None:
             raise FirthianError("no pair of words was seen", hint="give more text, or a wider --window")
         return finish_stream(stream, scores, self.eigenvalue_power, self.centre)

@@ -10,7 +10,7 @@ import numpy as np
 from firthian.models.exponential_family import Side
 from firthian.run import Run
 from firthian.solvers import steps, unseen
-from firthian.solvers.alternating import Alternating, solution, sweep
+from firthian.solvers.alternating import Alternating, solution, started, sweep
 from firthian.solvers.base import Solution
 from firthian.solvers.unseen import Gradient
 
@@ -26,7 +26,7 @@ class Supervised(Alternating):
         """Fit the model from its own start."""
         if not hasattr(model, "analogies"):
             return super().solve(model, dimension, run)
-        factors = model.start(dimension)
+        factors = started(model, dimension, run)
         treatment = WithAnalogies(unseen.choose(self.unseen, self.sampled_zeros), model, factors)
         rule = steps.choose("damped", self.damping)
         objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)

@@ -72,8 +72,13 @@ class VariationalSweeps:
         state = self._begin(model, dimension, run)
         masses = model.words.unlisted_mass(run)
         run.progress.start("variational sweeps", self.epochs)
+        stage = run.stage("sweeps")
+        saved = stage.restore()
+        if saved is not None:
+            state.take(saved.arrays, saved.values)
+            run.progress.advance(saved.step)
         prior = _prior_value(model, state)
-        for sweep in range(self.epochs):
+        for sweep in range(0 if saved is None else saved.step, self.epochs):
             background, data = _update_words(model, state, masses, run)
             state.record(data + prior, full=sweep > 0)
             if self._settled(state):
@@ -86,12 +91,16 @@ class VariationalSweeps:
                 rotate(state, run)
             prior = _prior_value(model, state)
             run.progress.advance(1, f"bound {state.halves[-1]:.6g}")
+            stage.save(sweep + 1, state.arrays(), **state.values())
         state.record(prior + _evaluate(model, state, masses, run), full=True)
         return state
 
     def _begin(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
         begin = spectral_start if self.start == "spectral" else noise_start
-        words, contexts = begin(model, dimension, run)
+        start = run.remember(
+            "start", lambda: dict(zip(("words", "contexts"), begin(model, dimension, run), strict=True))
+        )
+        words, contexts = start["words"], start["contexts"]
         size, word_layout, context_layout = coordinates(dimension, model.bias)
         sides = []
         for means, layout in ((words, word_layout), (contexts, context_layout)):
