@@ -105,7 +105,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     def _check_parameters(self) -> None:
         if not isinstance(self.C, int | float) or not self.C > 0:
             raise ParameterError(
-                f"C must be larger than 0, got {self.C!r}", hint="with C = 0 no example changes anything; 0.03 is usual"
+                f"C must be larger than 0, got {self.C!r}", hint="with C = 0 no example changes anything; 0.01 is usual"
             )
         if math.isinf(self.C):
             raise ParameterError(
