@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 # The exports need no more than the CPU; name another build of torch where this one is too large.
 TORCH ?= torch==2.13.0
+# The checker of accessibility is fetched, never kept in the repository.
+AXE := build/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: browser demo test test-slow test-heavy lint bench studies studies-quick docs clean
+.PHONY: browser demo test test-slow test-heavy lint bench studies studies-quick docs docs-output fuzz clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -23,6 +25,10 @@ $(STAMPS)/bench: $(STAMPS)/dev
 	$(BIN)/pip install --quiet -e '.[bench]'
 	@touch $@
 
+$(STAMPS)/fuzz: $(STAMPS)/dev
+	$(BIN)/pip install --quiet -e '.[fuzz]'
+	@touch $@
+
 $(STAMPS)/heavy: $(STAMPS)/dev
 	$(BIN)/pip install --quiet '$(TORCH)' -e '.[heavy]'
 	@touch $@
@@ -30,9 +36,11 @@ $(STAMPS)/heavy: $(STAMPS)/dev
 demo: $(STAMPS)/base  ## count the demo corpus and show what comes out
 	$(BIN)/firth demo
 
-browser:  ## chromium for the browser tests, where it can be had; they say so when they are skipped
+browser:  ## chromium and axe-core for the browser tests, where they can be had; tests say so when they are skipped
 	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq > /dev/null && apt-get install -y -qq chromium > /dev/null; } \
 	  || echo "chromium is not here and cannot be installed: the browser tests will be skipped"
+	@test -f $(AXE) || { command -v npm > /dev/null && npm install --silent --ignore-scripts --prefix build/axe axe-core@4 > /dev/null 2>&1; } \
+	  || echo "axe-core is not here and npm cannot fetch it: the tests of accessibility will be skipped"
 
 test: $(STAMPS)/dev lint browser  ## the whole test suite
 	$(BIN)/pytest -n 2 -m 'not slow'
@@ -42,6 +50,14 @@ test-slow: $(STAMPS)/dev  ## the long tests too
 
 test-heavy: $(STAMPS)/heavy  ## exports in the libraries that need torch, the notebook in Jupyter
 	$(BIN)/pytest -m slow tests/vectors/test_exports_heavy.py tests/notebook
+
+# Seconds for each target, and which ones; see tests/fuzz/targets.py.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= $$($(BIN)/python -c 'from tests.fuzz.targets import TARGETS; print(*[target.name for target in TARGETS])')
+
+fuzz: $(STAMPS)/fuzz  ## every reader, guided by coverage
+	@for target in $(FUZZ_TARGETS); do \
+	  echo "== $$target"; $(BIN)/python -m tests.fuzz.guided $$target -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit 1; done
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
@@ -59,6 +75,9 @@ studies-quick: $(STAMPS)/bench  ## the same on a small corpus, into build/studie
 
 docs: $(STAMPS)/dev  ## the documentation, in site/
 	$(BIN)/mkdocs build --strict
+
+docs-output: $(STAMPS)/dev  ## write what the tutorial and the how-to pages print into them
+	$(BIN)/python -m tests.docs.pages
 
 clean:
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

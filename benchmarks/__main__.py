@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import counting, picture, training
+from benchmarks import counting, explore, picture, training
 from benchmarks.results import Results
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +23,7 @@ def main() -> None:
     trained = training.main(again=True)
     print(training.show(trained.rows))
     picture.draw(trained.rows, training.TITLE, ROOT / "docs" / "images" / "speed-quality.png")
+    print(json.dumps(explore.main(again=True).rows, indent=1))
     for script in ("vectors", "evaluation"):
         print(f"\n== {script}", flush=True)
         subprocess.run([sys.executable, str(ROOT / "benchmarks" / f"{script}.py")], check=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import time
@@ -33,8 +34,10 @@ class Study:
     A ``quick`` one tries everything on a small corpus; its rows, its page and its pictures stay in ``build/studies/quick``.
     """
 
-    def __init__(self, name: str, quick: bool = False) -> None:
+    def __init__(self, name: str, quick: bool = False, seconds: float = 0.0) -> None:
         self.name, self.quick = name, quick
+        #: No row is begun after this; 0 seconds are for ever.
+        self.until = time.perf_counter() + seconds if seconds else math.inf
         self.pages = QUICK if quick else PAGES
         self.path = (QUICK if quick else ROOT / "studies" / "results") / f"{name}.json"
         for folder in (self.pages, self.path.parent):
@@ -50,6 +53,8 @@ class Study:
         """Give a row, computed now if it was not before."""
         if key not in self.rows:
             begin = time.perf_counter()
+            if begin > self.until:
+                raise SystemExit(f"{self.name}: time is up before {key}; run it again to go on")
             row = compute()
             write_file(self.path, (json.dumps(self.rows | {key: row}, indent=1) + "\n").encode())
             print(f"{self.name}: {key} ({time.perf_counter() - begin:.0f} s)", flush=True)

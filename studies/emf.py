@@ -1,12 +1,16 @@
 """EMF's Tables 1 and 2: SGNS, SPPMI, IMF and EMF on analogies, and EMF taught by analogies. ``python -m studies.emf``
 
-The paper's corpus was enwik9 (124 M tokens), ours is enwiki17m; vocabularies are cut at counts that keep as many words.
+The paper's corpus is enwik9 (124 M tokens), ours enwiki17m. Words are kept from the same relative frequency on: its counts of
+3000 to 6000 (Table 1) and 1000 (Table 2) are ours of 410 to 820 and 137. ``--quick`` tries everything on 10 MB. Rows that are
+known are not computed again.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,128 +18,181 @@ import firthian as ft
 from firthian.datasets import locate
 from firthian.evaluate.files import Questions, read
 from firthian.models.semf import split_questions
-from studies.common import Study, table, timed
+from studies.common import Study, corpus_path, timed
+from studies.emf_page import write_page
 
-DIMENSION = 200
 SEED = 1
 
-#: Table 1 of the paper at mini-count 3000, Table 2 at its best lambda.
-PAPER_1 = {"SPPMI, k = 1": 0.6643, "SGNS, k = 4": 0.7402, "IMF, k = 4": 0.3755, "EMF, k = 4": 0.7482}
-PAPER_2 = {
-    "EMF": (0.6297, 0.6297, 0.6212, 0.6221),
-    "SEMF, lambda = 0.05": (0.6752, 0.7656, 0.8166, 0.8678),
-    "SEMF, lambda = 0.075": (0.6906, 0.7975, 0.8470, 0.8259),
-}
-RATIOS = (0.1, 0.3, 0.5, 0.7)
-
-PAGE = """# EMF, Tables 1 and 2
-
-Share of Google's analogies solved by 3CosAdd, on questions whose words are known. {dimension} dimensions, enwiki17m, words
-seen {least} times or more ({words:,}). The paper's corpus is seven times as large, so figures compare down a column.
-
-## Table 1
-
-{first}
-## Table 2: held-out questions after teaching the others
-
-`random` is the paper's split; in `strict` no pair of words of a question that is asked occurs in one that was taught.
-
-{second}
-The paper's:
-
-{theirs}"""
+Question = tuple[str, str, str, str]
 
 
-def accuracy(vectors: Any, words: list[tuple[str, str, str, str]]) -> float:
-    """Ask these questions only."""
+@dataclass(frozen=True)
+class Scale:
+    """How large the study is."""
+
+    #: Least counts of Table 1, beside the paper's, and the one of Table 2.
+    least: dict[int, int]
+    taught_least: int
+    dimension: int
+    negatives: tuple[int, ...]
+    #: Turns of AMEMF, and passes of SGD.
+    turns: int
+    passes: int
+    ratios: tuple[float, ...]
+    #: Lambdas by split.
+    weights: dict[str, tuple[float, ...]]
+
+    def slow_cells(self) -> set[tuple[int, int]]:
+        """Cells (the paper's least count, k) where the slow methods are run too: the last column, and k = 4 in the first."""
+        counts = list(self.least)
+        return {(counts[-1], k) for k in self.negatives} | {(counts[0], 4)}
+
+
+FULL = Scale(
+    {3000: 410, 4000: 546, 5000: 683, 6000: 820},
+    137,
+    200,
+    (2, 4, 6),
+    200,
+    5,
+    (0.1, 0.3, 0.5, 0.7),
+    {"random": (0.025, 0.05, 0.075, 0.1, 0.125), "strict": (0.025, 0.05, 0.1)},
+)
+QUICK = Scale({3000: 100}, 50, 50, (4,), 20, 1, (0.5,), {"random": (0.05,), "strict": (0.05,)})
+
+
+class Bench:
+    """Counts of the corpus, made when they are first needed, and what is done with them."""
+
+    def __init__(self, quick: bool) -> None:
+        self.scale = QUICK if quick else FULL
+        self.corpus = corpus_path(quick)
+
+    @functools.cache  # noqa: B019  there is one bench
+    def counts(self, least: int) -> Any:
+        return ft.count(self.corpus, min_count=least, sample=1e-3)
+
+    @functools.cache  # noqa: B019
+    def questions(self, least: int) -> list[Question]:
+        """Google's questions whose words are all kept."""
+        found = read(Path(locate("google")), "analogy")
+        assert isinstance(found, Questions)
+        known = self.counts(least).vocabulary
+        rows = [tuple(word.lower() for word in line) for line in found.words]
+        return [row for row in rows if all(word in known for word in row)]  # type: ignore[misc]
+
+    def method(self, least: int, recipe: str, **options: Any) -> dict[str, Any]:
+        """A cell of Table 1."""
+        size = {} if recipe == "sppmi" else {"vector_size": self.scale.dimension}
+        counts = self.counts(least)
+        if recipe == "sgns-sgd":
+            task = functools.partial(ft.train, self.corpus, recipe, counting={"min_count": least, "sample": 1e-3})
+        else:
+            task = functools.partial(ft.train, counts, recipe)
+        vectors, seconds = timed(lambda: task(**size, **options))
+        questions = self.questions(least)
+        return {
+            "accuracy": accuracy(vectors, questions),
+            "seconds": round(seconds, 1),
+            "words": len(vectors),
+            "questions": len(questions),
+        }
+
+    @functools.cache  # noqa: B019
+    def untaught(self) -> Any:
+        return ft.train(self.counts(self.scale.taught_least), "semf", vector_size=self.scale.dimension)
+
+    def split(self, ratio: float, kind: str) -> tuple[list[Question], list[Question]]:
+        """Questions to teach and to ask."""
+        words = self.questions(self.scale.taught_least)
+        return tuple([words[n] for n in part] for part in split_questions(words, ratio, SEED, kind == "strict"))  # type: ignore[return-value]
+
+    def plain(self, ratio: float, kind: str) -> dict[str, Any]:
+        """EMF on the questions that are asked."""
+        taught, asked = self.split(ratio, kind)
+        return {"accuracy": accuracy(self.untaught(), asked), "taught": len(taught), "asked": len(asked)}
+
+    def supervised(self, ratio: float, kind: str, weight: float) -> dict[str, Any]:
+        """SEMF on the questions that are asked, after the others were taught."""
+        taught, asked = self.split(ratio, kind)
+        with tempfile.TemporaryDirectory() as folder:
+            path = _write(Path(folder) / "taught.txt", taught)
+            vectors, seconds = timed(
+                lambda: ft.train(
+                    self.counts(self.scale.taught_least),
+                    "semf",
+                    vector_size=self.scale.dimension,
+                    analogies=str(path),
+                    **{"lambda": weight},
+                )
+            )
+        return {
+            "accuracy": accuracy(vectors, asked),
+            "of taught": accuracy(vectors, taught),
+            "seconds": round(seconds, 1),
+        }
+
+
+def accuracy(vectors: Any, words: list[Question]) -> float:
+    """Ask these questions only, by 3CosAdd."""
     with tempfile.TemporaryDirectory() as folder:
         path = _write(Path(folder) / "asked.txt", words)
         facts = ft.evaluate(vectors, sets=[str(path)], resamples=10).to_dict()["analogy"]
         return float(next(iter(facts.values()))["3cosadd"])
 
 
-def _write(path: Path, words: list[tuple[str, str, str, str]]) -> Path:
+def _write(path: Path, words: list[Question]) -> Path:
     path.write_text("".join(" ".join(question) + "\n" for question in words), encoding="utf-8")
     return path
 
 
-def supervised(counts: Any, words: list[tuple[str, str, str, str]], ratio: float, weight: float, strict: bool) -> Any:
-    """Teach one part of the questions, ask the other, with and without teaching."""
-    taught, asked = split_questions(words, ratio, SEED, strict)
-    with tempfile.TemporaryDirectory() as folder:
-        path = _write(Path(folder) / "taught.txt", [words[number] for number in taught])
-        vectors, seconds = timed(
-            lambda: ft.train(counts, "semf", vector_size=DIMENSION, analogies=str(path), **{"lambda": weight})
+def table_1(study: Study, bench: Bench) -> None:
+    """Compute what is missing, quick methods first."""
+    scale = bench.scale
+    for theirs, least in scale.least.items():
+        study.row(f"1 {theirs} 1 SPPMI", functools.partial(bench.method, least, "sppmi", shift=1.0))
+        for k in scale.negatives:
+            study.row(f"1 {theirs} {k} IMF", functools.partial(bench.method, least, "imf", shift=float(k)))
+            # P_D is the unigram distribution, as in the paper
+            options = {"negative": float(k), "ns_exponent": 1.0}
+            study.row(f"1 {theirs} {k} EMF, sweeps", functools.partial(bench.method, least, "emf", **options))
+
+
+def table_1_slow(study: Study, bench: Bench) -> None:
+    """The methods that take minutes."""
+    scale = bench.scale
+    for theirs, k in sorted(scale.slow_cells(), reverse=True):
+        least, negative = scale.least[theirs], float(k)
+        study.row(
+            f"1 {theirs} {k} EMF, AMEMF",
+            functools.partial(bench.method, least, "emf-amemf", negative=negative, epochs=scale.turns),
         )
-    return {"accuracy": accuracy(vectors, [words[number] for number in asked]), "seconds": seconds}
+        study.row(
+            f"1 {theirs} {k} SGNS",
+            functools.partial(bench.method, least, "sgns-sgd", negative=k, ns_exponent=1.0, epochs=scale.passes),
+        )
+
+
+def table_2(study: Study, bench: Bench) -> None:
+    """Compute what is missing, half and half first."""
+    for ratio in sorted(bench.scale.ratios, key=lambda ratio: abs(ratio - 0.5)):
+        for kind, weights in bench.scale.weights.items():
+            study.row(f"2 {kind} {ratio:g} 0", functools.partial(bench.plain, ratio, kind))
+            for weight in weights:
+                study.row(f"2 {kind} {ratio:g} {weight:g}", functools.partial(bench.supervised, ratio, kind, weight))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one lambda, one ratio, fewer words")
+    parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, into build/studies/quick")
+    parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
+    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
     chosen = parser.parse_args()
-    study = Study("emf")
-    least = 1000 if chosen.quick else 300
-    counts = ft.count(str(locate("enwiki17m")), min_count=least, sample=1e-3)
-    questions = read(Path(locate("google")), "analogy")
-    assert isinstance(questions, Questions)
-    known = counts.vocabulary
-    words = [
-        row
-        for row in (tuple(word.lower() for word in line) for line in questions.words)
-        if all(w in known for w in row)
-    ]
-
-    def plain(recipe: str, **options: Any) -> Any:
-        size = {} if recipe == "sppmi" else {"vector_size": DIMENSION}
-        vectors, seconds = timed(lambda: ft.train(counts, recipe, **size, **options))
-        return {"accuracy": accuracy(vectors, words), "seconds": seconds}
-
-    jobs: dict[str, Any] = {
-        "SPPMI, k = 1": lambda: plain("sppmi", shift=1.0),
-        "IMF, k = 4": lambda: plain("imf", shift=4.0),
-        "EMF (sweeps), k = 4": lambda: plain("binomial", negative=4.0, ns_exponent=1.0),
-        "EMF (AMEMF), k = 4": lambda: plain("emf-amemf", negative=4.0),
-        "sgns, defaults": lambda: plain("sgns"),
-    }
-    first = {name: study.row(f"{least} {name}", job) for name, job in jobs.items()}
-    ratios, weights = ((0.5,), (0.05,)) if chosen.quick else (RATIOS, (0.025, 0.05, 0.1, 0.2))
-    second = []
-    for strict in (False, True):
-        for weight in (0.0, *weights):
-            row = [
-                study.row(
-                    f"{least} semf {weight:g} {ratio:g} {strict}",
-                    lambda ratio=ratio, weight=weight, strict=strict: supervised(counts, words, ratio, weight, strict),
-                )["accuracy"]
-                for ratio in ratios
-            ]
-            name = f"SEMF, lambda = {weight:g}" if weight else "EMF"
-            second.append([name, "strict" if strict else "random", *(f"{value:.3f}" for value in row)])
-    study.write(
-        PAGE.format(
-            dimension=DIMENSION,
-            least=least,
-            words=len(known),
-            first=table(
-                ["method", "ours", "paper's", "seconds"],
-                [
-                    [
-                        name,
-                        f"{row['accuracy']:.3f}",
-                        f"{PAPER_1[name]:.3f}" if name in PAPER_1 else "–",
-                        f"{row['seconds']:.1f}",
-                    ]
-                    for name, row in first.items()
-                ],
-            ),
-            second=table(["method", "split", *(f"{ratio:.0%} taught" for ratio in ratios)], second),
-            theirs=table(
-                ["method", *(f"{ratio:.0%} taught" for ratio in RATIOS)],
-                [[name, *(f"{value:.3f}" for value in row)] for name, row in PAPER_2.items()],
-            ),
-        )
-    )
+    study, bench = Study("emf", chosen.quick, chosen.seconds), Bench(chosen.quick)
+    if not chosen.page:
+        for part in (table_2, table_1, table_1_slow):
+            part(study, bench)
+    write_page(study, bench.scale)
 
 
 if __name__ == "__main__":

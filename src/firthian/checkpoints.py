@@ -117,7 +117,7 @@ class OnDisk:
         found = []
         for item in self.folder.glob("*@*") if self.folder.is_dir() else ():
             stage, _, step = item.name.rpartition("@")
-            if step.isdigit() and not stage.startswith(".") and name in ("", stage):
+            if step.isdecimal() and not stage.startswith(".") and name in ("", stage):
                 found.append((stage, int(step), item))
         return sorted(found, key=lambda state: (state[0], -state[1]))
 

@@ -8,6 +8,14 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from types import ModuleType
 
+#: A message may quote what a file holds, and a file may hold anything.
+_LONGEST = 1000
+
+
+def _shortened(text: str) -> str:
+    """Leave the middle of a very long text out."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 300]} … {text[-300:]}"
+
 
 class FirthianError(Exception):
     """A mistake the user can mend: one line that says what and where, one that says what to do.
@@ -19,6 +27,7 @@ class FirthianError(Exception):
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
+        message, hint = _shortened(message), _shortened(hint)
         super().__init__(message, hint)
         self.message = message
         self.hint = hint

@@ -66,7 +66,7 @@ def check_budget(memory: str | int | None) -> int:
     if budget < LEAST_BUDGET:
         raise FirthianError(
             f"a memory budget of {show_size(budget)} is too small",
-            hint=f"at least {show_size(LEAST_BUDGET)} are needed",
+            hint=f"give at least --memory {show_size(LEAST_BUDGET).replace(' ', '')}",
         )
     return budget
 

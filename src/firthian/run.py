@@ -44,7 +44,7 @@ class Run:
     ) -> Run:
         """Check what the user said and fill in the rest."""
         if seed < 0:
-            raise FirthianError(f"the seed must be at least 0, got {seed}", hint="1 will do")
+            raise FirthianError(f"seed must be at least 0, got {seed}", hint="1 will do")
         return cls(seed, Threads(workers), check_budget(memory), progress or Silent(), checkpoint or Nowhere())
 
     def generator(self, *purpose: int) -> np.random.Generator:

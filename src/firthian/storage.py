@@ -227,6 +227,38 @@ def read_array(path: Path, entry: dict[str, Any], verify: bool = True) -> Array:
     return array
 
 
+def rows_fit(indptr: Array, indices: Array, rows: int, columns: int) -> bool:
+    """Tell whether compressed rows hold together; kernels trust them, and would read and write beyond their arrays.
+
+    >>> rows_fit(np.array([0, 1, 3]), np.array([2, 0, 1]), 2, 3), rows_fit(np.array([0, 1, 3]), np.array([2, 0, 3]), 2, 3)
+    (True, False)
+    """
+    return (
+        indptr.shape == (rows + 1,)
+        and indptr.dtype.kind == indices.dtype.kind == "i"
+        and indptr[0] == 0
+        and indices.shape == (int(indptr[-1]),)
+        and bool(np.all(indptr[1:] >= indptr[:-1]))
+        and (indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < columns))
+    )
+
+
+def rows_ascend(indptr: Array, indices: Array, step: int = 1 << 22) -> bool:
+    """Tell whether the columns of each row ascend, each there once; ``rows_fit`` must hold.
+
+    >>> rows_ascend(np.array([0, 2, 3]), np.array([0, 2, 1])), rows_ascend(np.array([0, 2, 3]), np.array([2, 2, 1]))
+    (True, False)
+    """
+    for first in range(0, indices.size - 1, step):
+        piece = indices[first : first + step + 1]
+        # Only where a row begins may a column be no larger than the one before.
+        falls = np.flatnonzero(piece[1:] <= piece[:-1]) + (first + 1)
+        places = np.minimum(np.searchsorted(indptr, falls), indptr.size - 1)
+        if not np.array_equal(indptr[places], falls):
+            return False
+    return True
+
+
 def _canonical(record: dict[str, Any]) -> bytes:
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -243,9 +275,7 @@ def read_manifest(path: Path, kind: str, version: int) -> dict[str, Any]:
     try:
         body = json.loads(path.read_bytes().decode())
     except FileNotFoundError:
-        raise FirthianError(
-            f"{path.parent} holds no {path.name}", hint=f"it is not {kind} that Firthian wrote"
-        ) from None
+        raise FirthianError(f"{path.parent} is not {kind} (it holds no {path.name})", hint="check the path") from None
     except OSError as error:
         raise from_os_error(error) from error
     except (ValueError, RecursionError) as error:
@@ -258,6 +288,11 @@ def read_manifest(path: Path, kind: str, version: int) -> dict[str, Any]:
             hint="make it again, or use the release that wrote it",
         )
     checksum = body.pop("checksum", None)
-    if checksum != sha256(_canonical(body)):
+    try:
+        found = sha256(_canonical(body))
+    except UnicodeEncodeError:
+        # JSON can spell half a character, which is no text; we never wrote that.
+        found = ""
+    if checksum != found:
         raise FirthianError(f"{path} is damaged (its checksum does not fit)", hint="make it again from its source")
     return body

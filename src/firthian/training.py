@@ -156,7 +156,7 @@ def find_vectors(source: Any, recipe: Recipe) -> Vectors:
 
         return open_vectors(source)
     raise FirthianError(
-        f"the recipe {recipe.name} learns from vectors", hint="give Vectors or their path: first train svd, for example"
+        f"the recipe {recipe.name} learns from vectors", hint="give Vectors or their path; train svd first, for example"
     )
 
 
@@ -211,7 +211,7 @@ def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
         return 0
     dimension = recipe.dimension if wanted is None else wanted
     if dimension < 1:
-        raise FirthianError(f"the vector size must be at least 1, got {dimension}", hint="100 is usual")
+        raise FirthianError(f"vector_size must be at least 1, got {dimension}", hint="100 is usual")
     if dimension > words:
         raise FirthianError(
             f"a vector size of {dimension} is larger than the vocabulary of {words} words",

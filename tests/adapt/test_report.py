@@ -128,6 +128,6 @@ def test_complaints_of_adapt(tmp_path, labelled, firth, flags, says):
 def test_complaints_of_classify(tmp_path, firth):
     text = tmp_path / "a.txt"
     text.write_text("x\n")
-    firth("classify", tmp_path, text).complains("holds no model.json")
+    firth("classify", tmp_path, text).complains("it holds no model.json")
     firth("adapt", text, "-o", tmp_path / "m").complains("there is no label")
     firth("adapt", text).complains("no place for the classifier")

@@ -35,6 +35,7 @@ OTHER_WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("psd with steps taken back", "psd", {"step": 2.0, "iterations": 6}),
     ("tweedie with early stop", "tweedie", {"iterations": 8, "early_stop": True}),
     ("tweedie with power auto", "tweedie", {"power": "auto", "iterations": 2}),
+    ("tweedie by adagrad", "tweedie", {"solver": "adagrad", "iterations": 3, "epochs": 2, "early_stop": True}),
     ("sgns by Newton steps", "sgns", {"step": "newton", "epochs": 3}),
     ("sgns with sampled zeros", "sgns", {"unseen": "sampled", "sampled_zeros": 100, "epochs": 3}),
     ("cbow", "sgns-sgd", {"cbow": True, "epochs": 2}),

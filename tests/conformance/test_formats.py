@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -148,13 +149,23 @@ def test_the_suffix_names_the_format(format: Format) -> None:
 @given(data=st.data())
 def test_damaged_files_give_errors_not_crashes(format: Format, data: st.DataObject, tmp_path_factory) -> None:
     pytest.importorskip(_MODULES.get(format.name, "numpy"))
-    path = tmp_path_factory.getbasetemp() / f"damaged-{format.name}{suffix(format)}"
-    write_vectors(make(["a", "bb", "ccc"]), path, format.name, force=True)
-    content = bytearray(path.read_bytes())
+    clean, path = (
+        tmp_path_factory.getbasetemp() / f"{state}-{format.name}{suffix(format)}" for state in ("clean", "damaged")
+    )
+    if not clean.exists():
+        write_vectors(make(["a", "bb", "ccc"]), clean, format.name)
+    if clean.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(clean, path)
+    else:
+        shutil.copy(clean, path)
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file.stat().st_size) or [path]
+    file = data.draw(st.sampled_from(files))
+    content = bytearray(file.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(content) - 1))
         content[at] = data.draw(st.integers(0, 255))
-    path.write_bytes(content[: data.draw(st.integers(1, len(content)))])
+    file.write_bytes(content[: data.draw(st.integers(1, len(content)))])
     for wanted in (None, format.name):
         try:
             vectors = read_vectors(path, wanted)

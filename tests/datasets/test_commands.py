@@ -57,7 +57,9 @@ def test_verify_fails_on_damage(toy: Dataset, cache: Path, capsys: pytest.Captur
     assert main(["datasets", "verify"]) == 2
     captured = capsys.readouterr()
     assert "damaged" in captured.out
-    assert captured.err == f"firth: damaged: {cache / 'toy.txt'}: remove it and fetch it again\n"
+    assert captured.err == (
+        f"firth: {cache / 'toy.txt'} is damaged: remove what is damaged and fetch it again with firth datasets fetch\n"
+    )
 
 
 def test_an_unknown_name_is_refused_before_anything_is_fetched(

@@ -33,7 +33,7 @@ def test_ellipses_of_any_dimension(tmp_path):
         vectors = Vectors(matrix, Vocabulary(["a", "b", "c"]), extras=extras)
         path = plots.plot_ellipses(vectors, ["a", "b", "c"], tmp_path / f"{d}.png")
         assert path.read_bytes()[:4] == PNG
-    with pytest.raises(FirthianError, match="a map of 1 words"):
+    with pytest.raises(FirthianError, match="a map needs two words or more, got 1"):
         plots.plot_ellipses(vectors, ["a"], tmp_path / "x.png")
     with pytest.raises(FirthianError, match="is not a folder"):
         plots.plot_bounds({"a": [1.0]}, tmp_path / "no" / "x.png")

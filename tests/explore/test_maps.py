@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -57,12 +58,7 @@ def test_tsne_keeps_topics_together_and_is_kept(tmp_path: Path) -> None:
     numbers = np.arange(TOPIC_WORDS)
     options = Options("tsne", perplexity=5)
     made = project(vectors, numbers, options, folder=folder, workers=1).points
-    size = TOPIC_WORDS // len(TOPICS)
-    topics = made.reshape(len(TOPICS), size, 2).astype(np.float64)
-    centres = topics.mean(axis=1)
-    spread = np.linalg.norm(topics - centres[:, None], axis=2).max()
-    apart = np.linalg.norm(centres[:, None] - centres[None], axis=2)[~np.eye(len(TOPICS), dtype=bool)].min()
-    assert apart > spread
+    assert topics_are_apart(made)
     kept = list((folder / "maps").glob("tsne-*.npy"))
     assert len(kept) == 1
     # What is read back is the file, not the same computation: a changed file shows.
@@ -70,6 +66,37 @@ def test_tsne_keeps_topics_together_and_is_kept(tmp_path: Path) -> None:
     np.testing.assert_array_equal(project(vectors, numbers, options, folder=folder).points, made + 1)
     kept[0].write_bytes(b"damaged")
     np.testing.assert_array_equal(project(vectors, numbers, options, folder=folder, workers=2).points, made)
+
+
+def topics_are_apart(points: np.ndarray) -> bool:
+    """Whether the middles of all topics are further from each other than any word is from its own."""
+    topics = points.reshape(len(TOPICS), -1, 2).astype(np.float64)
+    centres = topics.mean(axis=1)
+    spread = np.linalg.norm(topics - centres[:, None], axis=2).max()
+    apart = np.linalg.norm(centres[:, None] - centres[None], axis=2)[~np.eye(len(TOPICS), dtype=bool)].min()
+    return bool(apart > spread)
+
+
+@pytest.mark.slow  # It compiles for half a minute on its first run.
+@pytest.mark.skipif(importlib.util.find_spec("umap") is None, reason="umap-learn is not installed (firthian[umap])")
+def test_umap_keeps_topics_together_and_is_kept(firth, tmp_path: Path) -> None:
+    vectors = planted()
+    folder = save(vectors, tmp_path / "v")
+    numbers = np.arange(TOPIC_WORDS)
+    made = project(vectors, numbers, Options("umap"), folder=folder).points
+    assert topics_are_apart(made)
+    np.testing.assert_array_equal(project(vectors, numbers, Options("umap"), keep=False).points, made)
+    (kept,) = (folder / "maps").glob("umap-*.npy")
+    np.save(kept, made + 1)
+    np.testing.assert_array_equal(project(vectors, numbers, Options("umap"), folder=folder).points, made + 1)
+    assert firth("map", folder, "-o", tmp_path / "m.html", "--method", "umap").code == 0
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for method, module in (("umap", "umap"), ("tsne", "openTSNE")):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(FirthianError, match=r"pip install 'firthian\[(umap|viz)\]'"):
+            project(planted(), np.arange(9), Options(method), keep=False)
 
 
 def test_bad_options() -> None:
@@ -158,7 +185,7 @@ def test_named_words_and_too_few(firth, tmp_path: Path) -> None:
     firth("map", folder, "-o", out, "--words", "tea,sunn").complains(
         "'sunn' is not in the vocabulary", "did you mean sun"
     )
-    firth("map", folder, "-o", out, "--words", "tea").complains("a map of 1 words")
+    firth("map", folder, "-o", out, "--words", "tea").complains("a map needs two words or more, got 1")
     firth("map", folder, "-o", tmp_path / "m.gif").complains("which kind of picture", ".html or .png or .svg")
     firth("map", folder, "-o", out, "--method", "tsn").complains("did you mean tsne")
     firth("map", folder, "-o", tmp_path / "no" / "m.png").complains("not a folder")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -214,6 +215,14 @@ def test_fifty_at_once(served: Served) -> None:
         assert len(one["neighbors"]) == 5
 
 
+def test_answers_are_sent_at_once() -> None:
+    """On a socket that is not named as TCP asyncio leaves Nagle's delay on: 40 ms for each question of a connection."""
+    from firthian.explore.server.app import _bind
+
+    with _bind("127.0.0.1", 0) as bound:
+        assert bound.proto == socket.IPPROTO_TCP
+
+
 def test_half_a_request_and_nonsense_leave_it_alive(served: Served) -> None:
     for data in (
         b"GET / HT",
@@ -237,6 +246,19 @@ def test_changes_on_disk_are_noticed(tmp_path: Path) -> None:
         (path / "vectors.json").write_text("half")
         assert server.ask("neighbors", word="matcha")["generation"] == 2
         assert "cannot be read" in server.ask("models")["models"][0]["trouble"]
+
+
+def test_a_file_that_is_cut_short_in_its_place(tmp_path: Path) -> None:
+    """The old numbers are mapped from that very file; touching them would kill the server."""
+    vectors = planted(size=4096)
+    path = save(vectors, tmp_path / "v")
+    with Served(path) as server:
+        assert server.ask("neighbors", word="tea")["generation"] == 1
+        os.truncate(path / "vectors.safetensors", 4096)
+        assert "cut short" in server.ask("neighbors", 400, word="tea")["error"]
+        assert "cannot be read" in server.ask("models")["models"][0]["trouble"]
+        save(vectors, path)
+        assert server.ask("neighbors", word="tea")["generation"] == 2
 
 
 def test_token_and_proxy_path(tmp_path: Path) -> None:

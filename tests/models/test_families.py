@@ -10,10 +10,10 @@ import scipy.stats
 
 from firthian.errors import FirthianError
 from firthian.kernels import likelihood as kernel
-from firthian.models.families import Binomial, Gaussian, NegativeBinomial, Poisson, Tweedie
+from firthian.models.families import Binomial, Gaussian, LogGaussian, NegativeBinomial, Poisson, Tweedie
 from tests.reference.likelihood import pair_loss
 
-FAMILIES = [Gaussian(), Poisson(), Tweedie(1.25), Tweedie(1.7), Binomial(), NegativeBinomial(2.0)]
+FAMILIES = [Gaussian(), LogGaussian(), Poisson(), Tweedie(1.25), Tweedie(1.7), Binomial(), NegativeBinomial(2.0)]
 IDS = [f"{family.name} {family.parameter:g}" for family in FAMILIES]
 TRIALS = 12.0
 MU = np.array([0.3, 1.0, 2.5, 7.0])
@@ -114,7 +114,9 @@ def test_kernels_agree_with_the_family_and_with_the_slow_twin(family):
         assert np.isclose(bend, (ahead - behind) / 2e-5, rtol=1e-4, atol=1e-8)
 
 
-@pytest.mark.parametrize("family", [Poisson(), Tweedie(1.25), NegativeBinomial(1.0)], ids=lambda family: family.name)
+@pytest.mark.parametrize(
+    "family", [Poisson(), Tweedie(1.25), LogGaussian(), NegativeBinomial(1.0)], ids=lambda family: family.name
+)
 def test_an_unseen_pair_costs_its_share_of_phi(family):
     product, bias = np.array([-1.0, 0.5, 1.5]), np.array([-3.0, -1.0, 0.2])
     bound = np.exp(family.share_power * bias) * family.unseen(product)[0]

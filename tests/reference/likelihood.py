@@ -19,8 +19,10 @@ def pair_loss(name: str, parameter: float, x: float, eta: float, rho: float) -> 
     mu = math.exp(eta)
     if name == "poisson":
         return mu - x * eta
+    if name == "gaussian-log":
+        return 0.5 * (x - mu) ** 2 - 0.5 * x**2 + x
     if name == "tweedie":
-        return mu ** (2 - parameter) / (2 - parameter) - x * mu ** (1 - parameter) / (1 - parameter)
+        return mu ** (2 - parameter) / (2 - parameter) - x * (mu ** (1 - parameter) - 1) / (1 - parameter)
     return (x + parameter) * math.log(1 + mu / parameter) - x * eta
 
 

@@ -19,6 +19,10 @@ def nearest(matrix: np.ndarray, query: np.ndarray, excluded: list[int], topn: in
     return ranked(units(matrix) @ units(query[None])[0], excluded, topn)
 
 
+def scaled_products(matrix: np.ndarray, query: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    return matrix.astype(np.float64) @ query * inverse
+
+
 def three_cos_mul(matrix: np.ndarray, a: int, b: int, c: int, topn: int) -> list[tuple[int, float]]:
     u = units(matrix)
     shifted = [(u @ u[i] + 1) / 2 for i in (a, b, c)]

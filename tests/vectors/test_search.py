@@ -151,3 +151,30 @@ def test_document_vectors() -> None:
     vectors.record = {"counts": {"settings": {"tokenizer": "os:system"}}}
     with pytest.raises(FirthianError, match="os:system"):
         vectors.document_vector("true")
+
+
+@pytest.mark.parametrize("dimensions", [1, 3, 20, 301])
+def test_the_kernel_for_one_query_is_its_twin(dimensions: int) -> None:
+    from firthian.kernels.cosines import scaled_products
+
+    random = np.random.default_rng(dimensions)
+    matrix = random.normal(size=(50, dimensions)).astype(np.float32)
+    query, inverse = random.normal(size=dimensions).astype(np.float32), random.uniform(size=50).astype(np.float32)
+    out = np.empty(50, dtype=np.float32)
+    # A folder that was opened is mapped, and cannot be written to.
+    matrix.flags.writeable = False
+    scaled_products(matrix, query, inverse, out)
+    np.testing.assert_allclose(out, twin.scaled_products(matrix, query, inverse), rtol=1e-5, atol=1e-5)
+
+
+def test_one_query_has_the_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "KERNEL_ROWS", 100)
+    monkeypatch.setattr(search, "ONE_QUERY_ROWS", 64)
+    vectors = make(500, 33)
+    found = []
+    for workers in (1, 2, 5):
+        monkeypatch.setattr(search, "check_workers", lambda _, number=workers: number)
+        one = Vectors(vectors.matrix, vectors.vocabulary)
+        found.append(one.most_similar("w7", topn=400))
+    assert found[0] == found[1] == found[2]
+    check(vectors, found[0], twin.nearest(vectors.matrix, vectors.matrix[7], [7], 400))

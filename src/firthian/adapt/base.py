@@ -384,7 +384,7 @@ def _check_documents(documents: list[Any], kind: str) -> None:
         if not isinstance(document, wanted):
             raise ParameterError(
                 f"document {number} is a {type(document).__name__}, others are {kind}",
-                hint="is this the column with the text?",
+                hint="give the column with the text",
             )
         if kind == "tokens":
             for token in document:

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from firthian.corpus.files import chunks, plain_suffix
+from firthian.corpus.files import plain_suffix, whole_text
 from firthian.errors import FirthianError
 
 _LARGEST_FIELD = 64 << 20
+
+#: The largest file of labelled text: it is held in memory, several times over.
+LARGEST_BYTES = 2**30
 
 FORMATS = ("tsv", "csv", "jsonl")
 
@@ -64,7 +67,9 @@ def read_labelled(
     if not texts:
         raise FirthianError(f"{path} holds no examples", hint="give a file with labels and texts")
     if splits and len(splits) != len(texts):
-        raise FirthianError(f"{path}: only some lines say which part they belong to", hint="give all lines a split")
+        raise FirthianError(
+            f"{path}: only some lines say which part they belong to", hint="give every line a split, train or test"
+        )
     return LabelledText(texts, labels, splits)
 
 
@@ -92,7 +97,7 @@ def _format(path: str, format: str) -> str:
 
 
 def _decoded(path: str) -> str:
-    return b"".join(chunks(path)).decode("utf-8", "replace")
+    return whole_text(path, LARGEST_BYTES).decode("utf-8", "replace")
 
 
 def _records(path: str, format: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -137,7 +142,9 @@ def _table_records(path: str, format: str, named: dict[str, str | None]) -> Iter
         except StopIteration:
             return
         except csv.Error as error:
-            raise FirthianError(f"{path}, record {number}: {error}", hint="is it really CSV?") from None
+            raise FirthianError(
+                f"{path}, record {number}: {error}", hint="check its quotes, or name another --format"
+            ) from None
         if not any(row):
             continue
         where = f"{path}, line {number}"

@@ -45,7 +45,7 @@ def adapt(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Learn to classify texts, and move the word vectors to where the task wants them."""
+    """Learn to classify texts, and move word vectors to suit the task."""
     from firthian.adapt.labelled import read_labelled
     from firthian.errors import FirthianError
     from firthian.storage import check_target
@@ -82,7 +82,9 @@ def _classifier(
     defaults = kind().get_params()
     defaults["class_weight"] = "none"
     if method == "pa" and "lam" in settings:
-        raise FirthianError("lam is about moving vectors, which pa does not", hint="leave it out or use --method rpa")
+        raise FirthianError(
+            "--lam is about moving vectors, which --method pa does not", hint="leave it out or use --method rpa"
+        )
     parameters = {}
     for name, value in settings.items():
         if name not in defaults or name in ("vectors", "random_state", "n_jobs"):

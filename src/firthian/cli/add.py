@@ -20,7 +20,7 @@ def add(
     workers: Workers = None,
     force: Force = False,
 ) -> None:
-    """Add words to trained vectors from new counts; old vectors do not change."""
+    """Add words from new counts; old vectors do not change."""
     from firthian.cooccurrence.counts import Counts
     from firthian.run import Run
     from firthian.storage import check_target

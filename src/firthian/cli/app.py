@@ -11,23 +11,19 @@ from typing import Any
 import typer
 
 from firthian._version import __version__
+from firthian.cli.help import GROUPS, Verb, Verbs
 from firthian.errors import FirthianError, from_os_error
 from firthian.stopping import Interrupted
 
 app = typer.Typer(
     name="firth",
+    cls=Verbs,
     help="Count a corpus once, then get word vectors from any count-based model.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-#: Every verb's module, in the order of the flow; each registers itself on ``app``.
-VERBS = (
-    "count", "merge", "train", "add", "score", "models", "neighbors", "analogy", "similarity", "convert",
-    "evaluate", "compare", "uncertain", "map", "explore", "adapt", "classify", "info", "datasets", "demo",
-)  # fmt: skip
 
 #: The exit code of what Ctrl-C ended: 128 and the number of the signal.
 _INTERRUPTED = 130
@@ -48,8 +44,12 @@ def _common(
     pass
 
 
-for _verb in VERBS:
+# Each verb's module registers itself on ``app``.
+for _verb in (verb for verbs in GROUPS.values() for verb in verbs):
     importlib.import_module(f"firthian.cli.{_verb}")
+for _typer in (app, *(group.typer_instance for group in app.registered_groups)):
+    for _command in _typer.registered_commands if _typer is not None else ():
+        _command.cls = Verb
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise KeyboardInterrupt
         sys.stdout.flush()
     except FirthianError as error:
-        code = _complain(error.message, error.hint, "--json" in arguments)
+        code = _complain(_as_typed(error.message, arguments), error.hint, "--json" in arguments)
     except (BrokenPipeError, SystemExit) as error:
         # The reader of our output went away, as `head` does: not an error, but nothing more can be written.
         # Typer may have noticed first; it then ends the process.
@@ -87,11 +87,30 @@ def main(arguments: list[str] | None = None) -> int:
     return code
 
 
-def _can_resume(arguments: list[str]) -> bool:
-    """Tell whether the verb that was interrupted has work to go on with."""
+def _parameters(arguments: list[str]) -> list[Any]:
+    """Give what the verb of a command takes."""
     commands = getattr(typer.main.get_command(app), "commands", {})
     verb = commands.get(arguments[0]) if arguments else None
-    return verb is not None and any("--resume" in parameter.opts for parameter in verb.params)
+    return [] if verb is None else list(verb.params)
+
+
+def _can_resume(arguments: list[str]) -> bool:
+    """Tell whether the verb that was interrupted has work to go on with."""
+    return any("--resume" in parameter.opts for parameter in _parameters(arguments))
+
+
+def _as_typed(message: str, arguments: list[str]) -> str:
+    """Name an option as the user typed it, where a message begins with the name that Python knows it by."""
+    name, must, rest = message.partition(" must be ")
+    if not must:
+        return message
+    flags = [flag for parameter in _parameters(arguments) if parameter.name == name for flag in parameter.opts]
+    given = {argument.partition("=")[0] for argument in arguments}
+    if flags:
+        name = next((flag for flag in flags if flag in given), flags[-1])
+    elif name in given or name.replace("_", "-") in given:
+        name = f"--set {name}"
+    return f"{name}{must}{rest}"
 
 
 def _resuming(arguments: list[str]) -> str:

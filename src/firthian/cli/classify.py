@@ -22,7 +22,7 @@ def classify(
     text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
     labels_only: Annotated[bool, typer.Option("--labels-only", help="Print labels alone, one a line.")] = False,
 ) -> None:
-    """Classify texts: one JSON object a line, with the label and every class's score."""
+    """Classify texts with what adapt learnt. Prints a JSON object a line, with the label and every class's score."""
     import numpy as np
 
     from firthian.adapt import load

@@ -29,7 +29,7 @@ def compare(
     json: Json = False,
     counting: Any = None,
 ) -> None:
-    """Train, evaluate and time several recipes; write a report with tables and charts."""
+    """Train, evaluate and time several recipes; write a report."""
     from firthian.compare import compare_recipes
     from firthian.storage import check_target
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from firthian.cli.app import app
+from firthian.cli.help import Verbs
 from firthian.cli.options import Json, say, show_json
 from firthian.progress import on_terminal
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from firthian.datasets.store import Status
 
 datasets = typer.Typer(
-    help="List, fetch and verify corpora and evaluation sets.", no_args_is_help=True, rich_markup_mode=None
+    cls=Verbs, help="List, fetch and verify corpora and evaluation sets.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(datasets, name="datasets")
 
@@ -80,4 +81,7 @@ def verify(names: Names = None, json: Json = False) -> None:
     if json:
         show_json(found)
     if damaged:
-        raise FirthianError(f"damaged: {', '.join(damaged)}", hint="remove it and fetch it again")
+        raise FirthianError(
+            f"{', '.join(damaged)} {'is' if len(damaged) == 1 else 'are'} damaged",
+            hint="remove what is damaged and fetch it again with firth datasets fetch",
+        )

@@ -36,7 +36,7 @@ def evaluate(
     html: Annotated[str | None, typer.Option("--html", help="Also write a page.")] = None,
     force: Force = False,
 ) -> None:
-    """Say how good vectors are, on similarity, analogies and your own test files."""
+    """Say how good vectors are, on common tests and your own."""
     from firthian.errors import FirthianError
     from firthian.evaluate.run import evaluate as evaluate_vectors
     from firthian.evaluate.suites import DEFAULT_SUITES

@@ -27,7 +27,7 @@ def explore(
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the browser.")] = False,
 ) -> None:
-    """Open a page with neighbours, analogies, comparisons and a map of the words. Ctrl-C ends it."""
+    """Open a page in the browser, to walk from word to word. Ctrl-C ends it."""
     from firthian.explore.server.app import serve
 
     def ready(url: str) -> None:

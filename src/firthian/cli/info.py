@@ -16,7 +16,7 @@ def info(
     path: Annotated[str, typer.Argument(help="A folder that Firthian wrote, or a file of vectors.")],
     json: Json = False,
 ) -> None:
-    """Describe counts or vectors: what they are, their size, where they come from."""
+    """Describe counts or vectors: size, options, where they come from."""
     from firthian.inspect import describe
 
     facts = describe(Path(path))

@@ -35,7 +35,7 @@ def draw_map(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute anew, and keep nothing.")] = False,
     force: Force = False,
 ) -> None:
-    """Draw a map of words, coloured by groups; or a cloud of the company a word keeps."""
+    """Draw a map of words, or a cloud of the company a word keeps."""
     from firthian.explore.figures import check_picture
     from firthian.explore.map_plot import SUFFIXES, write_map
     from firthian.explore.projection import Options

@@ -17,7 +17,7 @@ def neighbors(
     topn: Topn = 10,
     json: Json = False,
 ) -> None:
-    """Show the words nearest to each word; with intervals where the vectors are distributions."""
+    """Show the words nearest to each word. With intervals, where the vectors are distributions."""
     from firthian.vectors.loading import open_vectors
     from firthian.vectors.uncertainty import has_uncertainty
 

@@ -22,7 +22,7 @@ def score(
     topn: Annotated[int, typer.Option(help="How many surprising words to show.")] = 5,
     json: Json = False,
 ) -> None:
-    """Print the log-likelihood of each document and the words that surprised the model most."""
+    """Print how likely documents are, and which words surprised."""
     from firthian.cooccurrence.counts import Counts
     from firthian.corpus.readers import Files
     from firthian.corpus.tokenizer import Tokenizer

@@ -43,6 +43,7 @@ def train(
     seed: Seed = 1,
     memory: Memory = None,
     workers: Workers = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate sizes, memory, disk and time.")] = False,
     checkpoint_every: Annotated[
         float | None, typer.Option(help="Seconds between two saved steps; 0 saves every step. [default: 30]")
     ] = None,
@@ -58,12 +59,20 @@ def train(
     from firthian.training import DEFAULT_RECIPE
     from firthian.training import train as train_vectors
 
-    if output is None:
-        raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
     options = read_settings(settings or [])
     options |= {name: value for name, value in (("epochs", epochs), ("negative", negative)) if value is not None}
     counting_settings, recipe = counting.settings(), model or DEFAULT_RECIPE
     data: Any = source[0] if find_recipe(recipe).source == "vectors" else find_source(source, counting_settings)
+    if dry_run:
+        from firthian.forecast import forecast
+
+        expected = forecast(
+            data, recipe, vector_size=vector_size, workers=workers, counting=counting_settings, **options
+        )
+        show_json(expected.to_dict()) if json else say(expected.describe())
+        return
+    if output is None:
+        raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
     with catching_signals() as stop, on_terminal() as progress:
         vectors = train_vectors(
             data, recipe, vector_size=vector_size, seed=seed, workers=workers, memory=memory,

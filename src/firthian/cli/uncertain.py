@@ -30,7 +30,7 @@ def uncertain(
     seed: Seed = 1,
     json: Json = False,
 ) -> None:
-    """List the words a Bayesian model is least sure of, or say how sure it is of some."""
+    """Say how sure a Bayesian model is of words. Without words, list those it is least sure of."""
     from firthian.errors import FirthianError
     from firthian.vectors import uncertainty as ask
     from firthian.vectors.loading import open_vectors

@@ -137,7 +137,7 @@ def _check(candidates: list[Candidate], source: Any) -> None:
             raise FirthianError(f"{candidate.name} learns from text, not from counts", hint="give the corpus instead")
         if kind == "vectors":
             raise FirthianError(
-                f"{candidate.name} learns from vectors", hint="train it with firth train, then evaluate"
+                f"{candidate.name} learns from vectors", hint="train it with firth train, then use firth evaluate"
             )
 
 

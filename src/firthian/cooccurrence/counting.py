@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import shutil
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +33,7 @@ from firthian.corpus.phrases import PhraseOptions, find_phrases
 from firthian.corpus.readers import Corpus, open_corpus
 from firthian.corpus.segments import SEGMENT_BYTES
 from firthian.corpus.spool import Spool, tokenize_corpus
-from firthian.corpus.tokenizer import Tokenizer
+from firthian.corpus.tokenizer import Tokenizer, composed
 from firthian.corpus.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
 from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
@@ -259,7 +258,7 @@ def _count_spool(
     weights, _ = options.integer_weights()
     before, after = options.sides(weights)
     # The budget may be another one than that of the attempt whose runs we find: only segments say what is done.
-    runs = finished_runs(folder, spool.sha256)
+    runs = finished_runs(folder, spool.sha256, words)
     done = runs[-1].segments[1] if runs else 0
     how.progress.start("counting windows", spool.tokens)
     how.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
@@ -410,9 +409,9 @@ def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozens
     if source is None:
         return None
     if not isinstance(source, str | os.PathLike):
-        return frozenset(unicodedata.normalize("NFC", word) for word in source)
+        return frozenset(map(composed, source))
     try:
-        text = unicodedata.normalize("NFC", Path(source).read_text(encoding="utf-8-sig"))
+        text = composed(Path(source).read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         raise FirthianError(f"{source} is not UTF-8 text", hint="give one word a line") from None
     except OSError as error:

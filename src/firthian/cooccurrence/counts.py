@@ -16,7 +16,16 @@ from firthian.cooccurrence.options import CountOptions
 from firthian.cooccurrence.rows import RowBlock
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.storage import ArrayWriter, new_folder, read_array, read_manifest, write_array, write_manifest
+from firthian.storage import (
+    ArrayWriter,
+    new_folder,
+    read_array,
+    read_manifest,
+    rows_ascend,
+    rows_fit,
+    write_array,
+    write_manifest,
+)
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -129,7 +138,9 @@ class Counts:
             if self.options.context == "both":
                 wanted &= row < column
             value, row, column = value[wanted], row[wanted], column[wanted]
-            pmi = np.log(value * self.total / (self.row_sums[row] * self.column_sums[column]))
+            # Marginals that no counting gives may overflow; they may not stop the reader.
+            with np.errstate(all="ignore"):
+                pmi = np.log(value * self.total / (self.row_sums[row] * self.column_sums[column]))
             best = np.argsort(-pmi, kind="stable")[:topn]
             found += zip(pmi[best], row[best], column[best], value[best], strict=True)
         found.sort(key=lambda item: (-item[0], item[1], item[2]))
@@ -153,21 +164,46 @@ class Counts:
                 f"{folder} is not a folder of counts", hint="make one with: firth count CORPUS -o COUNTS"
             )
         manifest = read_manifest(folder / MANIFEST, KIND, VERSION)
-        arrays = {name: read_array(folder / f"{name}.npy", entry, verify) for name, entry in manifest["arrays"].items()}
-        vocabulary = Vocabulary.load(folder, manifest["words"], arrays["word_counts"])
-        counts = cls(
-            arrays["indptr"],
-            arrays["indices"],
-            arrays["values"],
-            vocabulary,
-            arrays["row_sums"],
-            arrays["column_sums"],
-            CountOptions(**manifest["options"]),
-            manifest["record"],
-            (arrays["exact_places"], arrays["exact_sums"]),
-        )
+        damaged = FirthianError(f"{folder / MANIFEST} is damaged", hint="make it again from its source")
+        try:
+            arrays = {name: read_array(folder / f"{name}.npy", e, verify) for name, e in manifest["arrays"].items()}
+            vocabulary = Vocabulary.load(folder, manifest["words"], arrays["word_counts"])
+            options = CountOptions(**manifest["options"])
+            counts = cls(
+                arrays["indptr"],
+                arrays["indices"],
+                arrays["values"],
+                vocabulary,
+                arrays["row_sums"],
+                arrays["column_sums"],
+                options,
+                dict(manifest["record"]),
+                (arrays["exact_places"], arrays["exact_sums"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise damaged from error
+        if verify and not counts._holds_together():
+            raise damaged
         counts.path = folder
         return counts
+
+    def _holds_together(self) -> bool:
+        """Tell whether the arrays fit each other and the vocabulary: what comes after relies on that unchecked."""
+        words, (places, sums) = len(self.vocabulary), self._exact
+        named = {"<i8": (self.indptr, places, sums), "<i4": (self.indices,), "<f8": (self.row_sums, self.column_sums)}
+        return (
+            all(array.dtype.str == dtype for dtype, arrays in named.items() for array in arrays)
+            and self.values.dtype == np.dtype(self.options.dtype)
+            and self.values.shape == self.indices.shape
+            and self.row_sums.shape == self.column_sums.shape == (words,)
+            and rows_fit(self.indptr, self.indices, words, words)
+            and rows_ascend(self.indptr, self.indices)
+            and places.shape == sums.shape
+            and places.ndim == 1
+            and bool(np.all(places[1:] > places[:-1]))
+            and (places.size == 0 or (places[0] >= 0 and places[-1] < self.pairs))
+            and all(_are_counts(array) for array in (self.values, self.row_sums, self.column_sums, sums))
+        )
 
     @classmethod
     def load_temporary(cls, folder: Path) -> Counts:
@@ -175,6 +211,11 @@ class Counts:
         counts = cls.load(folder, verify=False)
         weakref.finalize(counts, shutil.rmtree, folder.parent, ignore_errors=True)
         return counts
+
+
+def _are_counts(array: Array) -> bool:
+    """Tell whether numbers are all finite and not negative; NaN fails every comparison."""
+    return array.size == 0 or bool(array.min() >= 0 and array.max() < np.inf)
 
 
 def temporary_target() -> Path:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from firthian import cost
 from firthian.cooccurrence.counting import count
 from firthian.corpus.readers import Files, Piece, open_corpus
 from firthian.errors import FirthianError
-from firthian.memory import INTERPRETER_BYTES, show_size
+from firthian.memory import show_size
 from firthian.parallel import check_workers
 
 #: How much text is read for an estimate.
@@ -32,6 +33,8 @@ class Estimate:
     memory_bytes: int
     seconds: float
     exact: bool
+    #: How fast this machine counts, beside the one that the cost model was measured on.
+    speed: float
 
     def to_dict(self) -> dict[str, Any]:
         """Give the figures by name."""
@@ -39,18 +42,18 @@ class Estimate:
 
     def describe(self) -> str:
         """Write the figures for people."""
+        took = cost.Cost(0.0, self.seconds, self.memory_bytes, self.disk_bytes)
+        return "\n".join([*self.sizes(), *cost.describe(took, check_workers(None))])
+
+    def sizes(self) -> list[str]:
+        """Write how much there is, for people, a line each."""
         head = "the whole corpus was read" if self.exact else f"estimated from {show_size(self.sample_bytes)} of text"
-        return "\n".join(
-            [
-                head,
-                f"{'tokens':<18} {self.tokens:,}",
-                f"{'words kept':<18} {self.words:,}",
-                f"{'pairs':<18} {self.pairs:,}",
-                f"{'disk':<18} {show_size(self.disk_bytes)}",
-                f"{'memory':<18} {show_size(self.memory_bytes)} without a budget",
-                f"{'time':<18} {self.seconds:.0f} s with {check_workers(None)} workers",
-            ]
-        )
+        return [
+            head,
+            f"{'tokens':<18} {self.tokens:,}",
+            f"{'words kept':<18} {self.words:,}",
+            f"{'pairs':<18} {self.pairs:,}",
+        ]
 
 
 class _Head:
@@ -84,7 +87,8 @@ class _Head:
 def estimate(corpus: Any, **settings: Any) -> Estimate:
     """Count two beginnings of a corpus, one half the other, and follow their growth to its whole size.
 
-    Words and pairs grow as powers of the number of tokens (Heaps' law).
+    Words and pairs grow as powers of the number of tokens (Heaps' law); what they cost says ``firthian.cost``, on a machine as
+    fast as this one was on the sample.
     """
     source = open_corpus(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
     size = source.size()
@@ -114,17 +118,20 @@ def estimate(corpus: Any, **settings: Any) -> Estimate:
         if settings.get("max_vocab"):
             words = min(words, settings["max_vocab"])
         pairs = min(pairs, words * words)
-    total = round(tokens * growth)
+    total, workers = round(tokens * growth), check_workers(None)
+    speed = cost.speed_of("count", cost.Size(tokens, len(counts.vocabulary), counts.pairs), seconds, workers)
+    took = cost.predict("count", cost.Size(total, words, pairs), workers, speed)
     return Estimate(
         sample_bytes=head.read,
         text_bytes=text,
         tokens=total,
         words=words,
         pairs=pairs,
-        disk_bytes=pairs * 8 + words * 50 + total * 4,
-        memory_bytes=INTERPRETER_BYTES + total * 12 + words * 200 + min(pairs, 8_000_000) * 24,
-        seconds=round(0.5 + seconds * growth, 1),
+        disk_bytes=took.disk_bytes,
+        memory_bytes=took.peak_bytes,
+        seconds=round(took.seconds, 1),
         exact=head.complete,
+        speed=round(speed, 3),
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from firthian.errors import FirthianError
 from firthian.parallel import Executor
-from firthian.storage import ArrayWriter, read_array, read_manifest, write_array, write_manifest
+from firthian.storage import ArrayWriter, read_array, read_manifest, rows_fit, write_array, write_manifest
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -157,15 +157,30 @@ def merge_blocks(
 class DiskRun:
     """Integer sums of some segments of the corpus, in files that are mapped when read."""
 
-    def __init__(self, folder: Path, corpus: str) -> None:
-        """Open a run; it must be undamaged, and of the corpus with this checksum."""
+    def __init__(self, folder: Path, corpus: str, words: int | None = None) -> None:
+        """Open a run; it must be undamaged, of the corpus with this checksum, and of so many words where one knows that."""
         manifest = read_manifest(folder / RUN_MANIFEST, RUN_KIND, RUN_VERSION)
-        if manifest["corpus"] != corpus:
+        if manifest.get("corpus") != corpus:
             raise FirthianError(f"{folder} is of another corpus", hint="start anew with --force")
         self.folder = folder
-        arrays = {name: read_array(folder / f"{name}.npy", entry) for name, entry in manifest["arrays"].items()}
-        self.pointers, self.columns, self.sums = arrays["pointers"], arrays["columns"], arrays["sums"]
-        self.segments: tuple[int, int] = (manifest["segments"][0], manifest["segments"][1])
+        damaged = FirthianError(f"{folder} is damaged", hint="start anew with --force")
+        try:
+            arrays = {name: read_array(folder / f"{name}.npy", entry) for name, entry in manifest["arrays"].items()}
+            self.pointers, self.columns, self.sums = arrays["pointers"], arrays["columns"], arrays["sums"]
+            first, last = map(int, manifest["segments"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise damaged from error
+        self.segments = (first, last)
+        rows = self.pointers.size - 1
+        types = [array.dtype.str for array in (self.pointers, self.columns, self.sums)]
+        if (
+            types != ["<i8", "<i4", "<i8"]
+            or words not in (None, rows)
+            or not 0 <= first < last
+            or self.sums.shape != self.columns.shape
+            or not rows_fit(self.pointers, self.columns, rows, rows)
+        ):
+            raise damaged
 
     def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
         """Give some rows."""
@@ -202,7 +217,7 @@ def write_run(folder: Path, segments: tuple[int, int], corpus: str, blocks: Iter
     return DiskRun(target, corpus)
 
 
-def finished_runs(folder: Path, corpus: str) -> list[DiskRun]:
+def finished_runs(folder: Path, corpus: str, words: int) -> list[DiskRun]:
     """Give the runs of an earlier attempt that hold the beginning of the corpus, each segment once; remove all others.
 
     A run that was merged may still lie beside the runs it was made of; the longest one from a segment on is taken.
@@ -211,7 +226,7 @@ def finished_runs(folder: Path, corpus: str) -> list[DiskRun]:
     useless: list[Path] = []
     for path in sorted(folder.glob("run-*")):
         try:
-            run = DiskRun(path, corpus)
+            run = DiskRun(path, corpus, words)
         except FirthianError:
             useless.append(path)
             continue

@@ -69,12 +69,21 @@ def plain_suffix(path: str) -> str:
     return Path(name.stem).suffix.lower() if name.suffix.lower() in _COMPRESSED_SUFFIXES else name.suffix.lower()
 
 
-class _Zstandard(io.RawIOBase):
-    """Frames of Zstandard one after another; unlike the library's own reader, this notices a file that was cut off."""
+#: What a decompressor may hold: the largest window and dictionary that the usual levels of xz and zstd write are half of it.
+_DECOMPRESSOR_BYTES = 256 << 20
+
+
+class _Frames(io.RawIOBase):
+    """Frames one after another, each by a decompressor of its own that gives at most so much at a time.
+
+    Unlike the libraries' own readers this notices a file that was cut off, and no file can ask for more memory than we grant.
+    """
+
+    #: How many bytes of the file a frame is given at a time.
+    step = CHUNK_BYTES // 8
 
     def __init__(self, file: io.BufferedReader[Any]) -> None:
         self._file = file
-        self._library = require("zstandard", "zstd").ZstdDecompressor()
         self._frame: Any = None
         self._unread = b""
         self._text = b""
@@ -82,21 +91,61 @@ class _Zstandard(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def _new_frame(self) -> Any:
+        raise NotImplementedError
+
+    def _more(self, data: bytes) -> bytes:
+        """Hand data to the frame; give what comes out, and keep what the frame has not taken."""
+        raise NotImplementedError
+
     def readinto(self, buffer: Any) -> int:
         while not self._text:
-            data = self._unread or self._file.read(CHUNK_BYTES // 8)
-            if not data:
-                if self._frame is not None:
-                    raise EOFError("it ends inside a frame")
+            data = self._unread or self._file.read(self.step)
+            if not data and self._frame is None:
                 return 0
-            self._frame = self._frame or self._library.decompressobj()
-            self._text = self._frame.decompress(data)
-            self._unread = self._frame.unused_data
+            self._frame = self._frame or self._new_frame()
+            self._text = self._more(data)
             if self._frame.eof:
                 self._frame = None
+            elif not data and not self._text:
+                raise EOFError("it ends inside a frame")
         size = min(len(buffer), len(self._text))
         buffer[:size], self._text = self._text[:size], self._text[size:]
         return size
+
+
+class _Zstandard(_Frames):
+    """Zstandard takes a little at a time, because what it takes it gives back whole: one byte may become thirty thousand."""
+
+    step = 512
+
+    def __init__(self, file: io.BufferedReader[Any]) -> None:
+        super().__init__(file)
+        self._library = require("zstandard", "zstd").ZstdDecompressor(max_window_size=_DECOMPRESSOR_BYTES // 2)
+
+    def _new_frame(self) -> Any:
+        return self._library.decompressobj()
+
+    def _more(self, data: bytes) -> bytes:
+        text: bytes = self._frame.decompress(data)
+        self._unread = self._frame.unused_data
+        return text
+
+
+class _LZMA(_Frames):
+    """xz and its forerunner; a header that asks for gigabytes is refused."""
+
+    def _new_frame(self) -> Any:
+        return lzma.LZMADecompressor(memlimit=_DECOMPRESSOR_BYTES)
+
+    def _more(self, data: bytes) -> bytes:
+        text: bytes = self._frame.decompress(data, CHUNK_BYTES)
+        if self._frame.eof:
+            # Zeros may fill a file up between frames and at its end.
+            self._unread = self._frame.unused_data.lstrip(b"\0")
+        else:
+            self._unread = b""
+        return text
 
 
 def _decompressed(file: io.BufferedReader[Any]) -> BinaryIO:
@@ -107,7 +156,7 @@ def _decompressed(file: io.BufferedReader[Any]) -> BinaryIO:
     if head.startswith(b"BZh"):
         return cast(BinaryIO, bz2.BZ2File(file))
     if head.startswith(b"\xfd7zXZ\x00") or head.startswith(b"\x5d\x00\x00"):
-        return cast(BinaryIO, lzma.LZMAFile(file))
+        return cast(BinaryIO, io.BufferedReader(_LZMA(file), CHUNK_BYTES))
     if head.startswith(b"\x28\xb5\x2f\xfd"):
         return cast(BinaryIO, io.BufferedReader(_Zstandard(file), CHUNK_BYTES))
     return file
@@ -126,22 +175,23 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
                 before = os.fstat(file.fileno())
                 yield _decompressed(cast("io.BufferedReader[Any]", file))
                 _check_unchanged(path, before, os.fstat(file.fileno()))
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise FirthianError(
-            f"{path} is truncated or damaged ({error or type(error).__name__})",
-            hint="fetch or compress it again",
-        ) from error
-    except OSError as error:
-        if error.errno is None:
-            raise FirthianError(f"{path} is damaged ({error})", hint="fetch or compress it again") from error
-        error.filename = error.filename or path
-        raise from_os_error(error) from error
     except Exception as error:
-        if type(error).__module__.startswith("zstandard") or type(error).__name__ == "ZstdError":
+        if _is_damage(error):
             raise FirthianError(
-                f"{path} is truncated or damaged ({error})", hint="fetch or compress it again"
+                f"{path} is truncated or damaged ({error or type(error).__name__})",
+                hint="fetch or compress it again",
             ) from error
+        if isinstance(error, OSError):
+            error.filename = error.filename or path
+            raise from_os_error(error) from error
         raise
+
+
+def _is_damage(error: Exception) -> bool:
+    """Tell what the libraries say of damaged files from trouble with the system, which has a number."""
+    if isinstance(error, OSError):
+        return error.errno is None
+    return isinstance(error, EOFError | zlib.error | lzma.LZMAError) or type(error).__name__ == "ZstdError"
 
 
 def _check_unchanged(path: str, before: os.stat_result, after: os.stat_result) -> None:
@@ -166,6 +216,16 @@ def chunks(path: str) -> Iterator[bytes]:
             yield data
 
 
+def whole_text(path: str, limit: int) -> bytes:
+    """Read a file at once, decompressed; one of more than ``limit`` bytes is refused before it fills the memory."""
+    data = bytearray()
+    for piece in chunks(path):
+        data += piece
+        if len(data) > limit:
+            raise FirthianError(f"{path} is too large", hint=f"at most {limit:,} bytes are read")
+    return bytes(data)
+
+
 #: So many compressed files are opened to judge how far the others expand.
 _FILES_TO_JUDGE_BY = 4
 
@@ -185,7 +245,9 @@ def _expansion(path: str) -> float:
         stream = _decompressed(io.BufferedReader(file))
         try:
             read = len(stream.read(4 * CHUNK_BYTES))
-        except (EOFError, OSError, zlib.error, lzma.LZMAError):
+        except Exception as error:
+            if not _is_damage(error):
+                raise
             # The file is damaged: whoever reads it will say so.
             return 1.0
         return read / max(1, file.tell())

@@ -45,7 +45,7 @@ class PhraseOptions:
             object.__setattr__(self, "threshold", _DEFAULT_THRESHOLDS[self.score])
         if not 1 <= self.passes <= 5:
             raise FirthianError(
-                f"phrase passes must be from 1 to 5, got {self.passes}",
+                f"phrase_passes must be from 1 to 5, got {self.passes}",
                 hint="1 finds pairs, 2 up to four words",
             )
         if self.min_count < 1:

@@ -23,7 +23,8 @@ TOKEN_SEPARATOR = "\x1f"
 
 FORMATS = ("auto", "lines", "files", "wiki", "csv", "tsv", "jsonl")
 
-_LARGEST_FIELD = 64 << 20
+#: No line of a table, and no field, is longer; a file without line breaks would fill the memory.
+_LARGEST_LINE = 64 << 20
 #: Surrogates that JSON can spell, but that do not stand for an undecodable byte.
 _HALF_CHARACTERS = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _DOC_OPEN = re.compile(rb"\s*<doc\b[^>]*>\s*$")
@@ -145,14 +146,19 @@ def _whole_file(path: str) -> Iterator[Piece]:
 def _split_lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Give (number, line without its end) of a file."""
     unfinished: list[bytes] = []
-    number = 1
+    number, waiting = 1, 0
     for data in chunks(path):
         *lines, rest = data.split(b"\n")
         for line in lines:
             yield number, b"".join([*unfinished, line])
             unfinished.clear()
-            number += 1
+            number, waiting = number + 1, 0
         unfinished.append(rest)
+        waiting += len(rest)
+        if waiting > _LARGEST_LINE:
+            raise FirthianError(
+                f"{path}, line {number} has more than {_LARGEST_LINE >> 20} MB", hint="read it with --format lines"
+            )
     if any(unfinished):
         yield number, b"".join(unfinished)
 
@@ -176,7 +182,9 @@ def _wiki(path: str) -> Iterator[Piece]:
         elif stripped:
             raise FirthianError(f"{path}, line {number}: text outside <doc>", hint="read it with --format lines")
     if inside:
-        raise FirthianError(f"{path}, line {opened}: <doc> is never closed", hint="is the file complete?")
+        raise FirthianError(
+            f"{path}, line {opened}: <doc> is never closed", hint="complete the file, or read it with --format lines"
+        )
 
 
 def _one_line(text: str) -> bytes:
@@ -214,16 +222,28 @@ def _table(path: str, format: str, column: str | None) -> Iterator[Piece]:
 
 def _csv_rows(path: str) -> Iterator[tuple[int, list[str]]]:
     """Give (number of its first line, fields) of each record."""
-    csv.field_size_limit(_LARGEST_FIELD)
-    reader = csv.reader(_text_lines(path), strict=True)
+    csv.field_size_limit(_LARGEST_LINE)
+    number, length = 1, 0
+
+    def lines() -> Iterator[str]:
+        nonlocal length
+        for line in _text_lines(path):
+            length += len(line)
+            if length > 2 * _LARGEST_LINE:
+                raise FirthianError(f"{path}, line {number}: a record without an end", hint="is a quote missing?")
+            yield line
+
+    reader = csv.reader(lines(), strict=True)
     while True:
-        number = reader.line_num + 1
+        number, length = reader.line_num + 1, 0
         try:
             row = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            raise FirthianError(f"{path}, line {number}: {error}", hint="is it really CSV?") from None
+            raise FirthianError(
+                f"{path}, line {number}: {error}", hint="check its quotes, or name another --format"
+            ) from None
         yield number, row
 
 
@@ -241,7 +261,7 @@ def _json_lines(path: str, field: str) -> Iterator[Piece]:
         except (ValueError, RecursionError):
             raise FirthianError(f"{path}, line {number}: not JSON", hint="each line must be one JSON object") from None
         if not isinstance(record, dict) or not isinstance(record.get(field), str):
-            have = ", ".join(map(repr, list(record)[:8])) if isinstance(record, dict) else "none"
+            have = ", ".join(repr(name[:30]) for name in list(record)[:8]) if isinstance(record, dict) else "none"
             raise FirthianError(
                 f"{path}, line {number}: no text field {field!r}",
                 hint=f"name one with --text-column; fields here: {have}",

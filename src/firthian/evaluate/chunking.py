@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from firthian.corpus.files import whole_text
 from firthian.datasets import locate
 from firthian.errors import FirthianError, require, suggest
 from firthian.evaluate.chunk_features import STYLES, Sentence, lower_words, usual_style, word_features
+from firthian.evaluate.files import LARGEST_BYTES
 from firthian.evaluate.options import whole_number
 from firthian.progress import Progress, Silent
 from firthian.run import Run
@@ -35,12 +37,18 @@ def read_sentences(path: Path) -> list[Sentence]:
     """Read ``word tag chunk`` lines; an empty line ends a sentence."""
     sentences: list[Sentence] = []
     rows: list[list[str]] = []
-    lines = path.read_text(encoding="utf-8").split("\n")
+    try:
+        lines = whole_text(str(path), LARGEST_BYTES).decode().split("\n")
+    except UnicodeDecodeError:
+        raise FirthianError(f"{path} is not UTF-8 text", hint="convert it, e.g. with iconv") from None
     for number, line in enumerate([*lines, ""], start=1):
         if line.strip():
             fields = line.split()
             if len(fields) != 3:
-                raise FirthianError(f"{path}, line {number}: not word, tag, chunk", hint="is it CoNLL-2000's format?")
+                raise FirthianError(
+                    f"{path}, line {number}: not word, tag, chunk",
+                    hint="give CoNLL-2000's format: word, part of speech, chunk",
+                )
             rows.append(fields)
         elif rows:
             words, tags, chunks = (list(column) for column in zip(*rows, strict=True))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from firthian.corpus.files import chunks
+from firthian.corpus.files import whole_text
 from firthian.errors import FirthianError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -69,14 +69,7 @@ def read(path: Path, kind: str | None = None, name: str | None = None) -> Pairs 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Give the lines that say something, with their numbers; ``#`` begins a comment."""
-    data = bytearray()
-    for piece in chunks(str(path)):
-        data += piece
-        if len(data) > LARGEST_BYTES:
-            raise FirthianError(
-                f"{path} is too large for a test file", hint=f"at most {LARGEST_BYTES:,} bytes are read"
-            )
-    for number, raw in enumerate(data.split(b"\n"), start=1):
+    for number, raw in enumerate(whole_text(str(path), LARGEST_BYTES).split(b"\n"), start=1):
         try:
             line = raw.decode().strip()
         except UnicodeDecodeError:
@@ -88,7 +81,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _wrong(path: Path, number: int, what: str, hint: str) -> FirthianError:
-    return FirthianError(f"{path} line {number} {what}", hint)
+    return FirthianError(f"{path}, line {number} {what}", hint)
 
 
 def _separator(line: str) -> str | None:
@@ -163,25 +156,23 @@ def _pairs(path: Path, name: str, lines: list[tuple[int, str]]) -> Pairs:
 def _questions(path: Path, name: str, lines: list[tuple[int, str]]) -> Questions:
     separator = _separator(next((line for _, line in lines if not line.startswith(":")), ""))
     words: list[tuple[str, str, str, str]] = []
-    sections: list[str] = []
+    places_of: dict[str, int] = {}
     section_of: list[int] = []
     for number, line in lines:
         if line.startswith(":"):
             title = line.lstrip(":").strip()
             if not title:
                 raise _wrong(path, number, "begins a section without a name", "write it as: : capitals")
-            if title not in sections:
-                sections.append(title)
-            current = sections.index(title)
+            current = places_of.setdefault(title, len(places_of))
             continue
         fields = _columns(line, separator)
         if len(fields) != 4 or not all(fields):
             raise _wrong(path, number, f"has {len(fields)} columns", _QUESTION)
         words.append((fields[0], fields[1], fields[2], fields[3]))
-        section_of.append(current if sections else -1)
+        section_of.append(current if places_of else -1)
     if not words:
         raise FirthianError(f"{path} holds no questions", hint=_QUESTION)
-    places = np.array(section_of, dtype=np.int64)
+    sections, places = list(places_of), np.array(section_of, dtype=np.int64)
     if places.min() < 0 and sections:
         # Questions before the first section line are a section of their own.
         sections, places = ["(no section)", *sections], places + 1

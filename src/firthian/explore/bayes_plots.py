@@ -60,7 +60,7 @@ def plot_ellipses(
 ) -> Path:
     """Draw words on their two main axes, each with an ellipse of so many standard deviations."""
     if len(words) < 2:
-        raise FirthianError(f"a map of {len(words)} words", hint="give at least two")
+        raise FirthianError(f"a map needs two words or more, got {len(words)}", hint="give more")
     numbers = [vectors.vocabulary[word] for word in words]
     means = vectors.matrix[numbers].astype(np.float64)
     centred = means - means.mean(axis=0)

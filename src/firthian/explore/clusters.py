@@ -46,7 +46,7 @@ def find_clusters(rows: Array, number: int, seed: int = 1) -> Clusters:
     [0, 0, 1, 0]
     """
     if number < 1:
-        raise FirthianError(f"the number of clusters must be at least 1, got {number}", hint="12 is usual")
+        raise FirthianError(f"clusters must be at least 1, got {number}", hint="12 is usual")
     number = min(number, len(rows))
     random = np.random.default_rng([seed, 41])
     some = rows[:: max(1, -(-len(rows) // _FIT_ROWS))]

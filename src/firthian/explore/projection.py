@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from firthian.errors import FirthianError, require, suggest
 from firthian.parallel import check_workers
 from firthian.progress import Progress, Silent
 from firthian.run import one_blas_thread
-from firthian.storage import write_file
+from firthian.storage import read_array, write_file
 from firthian.vectors.search import dense_rows
 from firthian.vectors.vectors import Vectors
 
@@ -63,9 +64,9 @@ class Options:
         if self.method not in METHODS:
             raise FirthianError(f"there is no projection {self.method!r}", hint=suggest(self.method, METHODS))
         if not 1 <= self.perplexity <= 1000:
-            raise FirthianError(f"the perplexity must be 1 to 1000, got {self.perplexity}", hint="30 is usual")
+            raise FirthianError(f"perplexity must be from 1 to 1000, got {self.perplexity}", hint="30 is usual")
         if not 0 <= self.seed < 2**32:
-            raise FirthianError(f"the seed must be 0 to 2^32 - 1, got {self.seed}", hint="1 will do")
+            raise FirthianError(f"seed must be from 0 to 2^32 - 1, got {self.seed}", hint="1 will do")
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,10 @@ def exact_neighbours(rows: Array, wanted: int, progress: Progress | None = None)
 
 def _umap(rows: Array, options: Options, workers: int, progress: Progress) -> Array:
     """Use UMAP (McInnes et al. 2018) with its own defaults; a fixed seed makes it run on one thread."""
-    umap = require("umap", "umap")
+    with warnings.catch_warnings():
+        # It says that its parametric variant, which we do not use, is missing.
+        warnings.simplefilter("ignore", ImportWarning)
+        umap = require("umap", "umap")
     progress.start("UMAP")
     neighbours = max(2, min(15, len(rows) - 1))
     made = umap.UMAP(n_neighbors=neighbours, metric="cosine", random_state=options.seed, n_jobs=1)
@@ -242,11 +246,11 @@ def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
 def _find(name: str, count: int, folder: str | os.PathLike[str] | None) -> Array | None:
     for place in _places(folder):
         try:
-            points: Array = np.load(place / name, allow_pickle=False)
-        except (OSError, ValueError, EOFError):
+            points = np.array(read_array(place / name, {"dtype": "<f4", "shape": [count, 2]}, verify=False))
+        except FirthianError:
+            # A damaged file is as good as none: the map is made again.
             continue
-        # A damaged file is as good as none: the map is made again.
-        if points.shape == (count, 2) and points.dtype == np.float32 and np.isfinite(points).all():
+        if np.isfinite(points).all():
             return points
     return None
 

@@ -65,10 +65,10 @@ def choose_words(vectors: Vectors, limit: int, words: Sequence[str] | None = Non
         rows = np.array(vectors.numbers(dict.fromkeys(words)), dtype=np.int64)
     else:
         if limit < 1:
-            raise FirthianError(f"a map of {limit} words", hint="ask for at least two")
+            raise FirthianError(f"a map needs two words or more, got {limit}", hint="raise --limit")
         rows = np.arange(min(limit, len(vectors)))
     if rows.size < 2:
-        raise FirthianError(f"a map of {rows.size} words", hint="name at least two words")
+        raise FirthianError(f"a map needs two words or more, got {rows.size}", hint="name more with --words")
     return rows
 
 

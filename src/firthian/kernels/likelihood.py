@@ -48,9 +48,9 @@ def pair_loss(family: int, parameter: float, x: float, eta: float, rho: float) -
     if family == GAUSSIAN:
         return 0.5 * rho * (eta - x) ** 2
     if family == TWEEDIE:
-        # mu^(2-p)/(2-p) - x·mu^(1-p)/(1-p), mu = e^eta
+        # mu^(2-p)/(2-p) - x·(mu^(1-p) - 1)/(1-p), mu = e^eta: the 1 keeps it small as p approaches 1
         power = parameter
-        return np.exp((2 - power) * eta) / (2 - power) - x * np.exp((1 - power) * eta) / (1 - power)
+        return np.exp((2 - power) * eta) / (2 - power) - x * np.expm1((1 - power) * eta) / (1 - power)
     if family == POISSON:
         return np.exp(eta) - x * eta
     # (x + theta)·log(1 + mu/theta) - x·eta

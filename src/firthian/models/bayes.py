@@ -151,7 +151,9 @@ def _with_sample(counts: Counts, run: Run, negative: float, noise: Array) -> Sid
     words = len(counts.vocabulary)
     draws = np.rint(negative * np.asarray(counts.row_sums)).astype(np.int64)
     if not draws.any():
-        raise FirthianError("the sample has no negative event", hint="raise --negative, or use negatives=expected")
+        raise FirthianError(
+            "the sample has no negative event", hint="raise --negative, or give --set negatives=expected"
+        )
     drawn: list[tuple[Array, Array]] = []
     for row in range(words):
         # A generator for each row: the sample does not depend on the order in which rows are drawn.

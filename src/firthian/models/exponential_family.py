@@ -13,7 +13,7 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
-from firthian.models.families import Binomial, Family, Gaussian, NegativeBinomial, Poisson, Tweedie
+from firthian.models.families import Binomial, Family, Gaussian, LogGaussian, NegativeBinomial, Poisson, Tweedie
 from firthian.models.psd import WeightedPMI
 from firthian.run import Run
 from firthian.solvers.operators import SparseOperator
@@ -120,12 +120,9 @@ class FirstStep:
         )
 
     def _squares(self, pairs: SeenPairs) -> SeenPairs:
-        top = self.model.truncate_weights
         values = pairs.values
         positive = np.abs(values)
-        cut = np.minimum(positive, np.float32(top)) if top > 0 else positive
-        weights = self.model.family.weight(cut)
-        weights /= self.model.family.weight(np.float32(top)) if top > 0 else weights.max()
+        weights = self.model.scaled_weight(positive)
         # held-out pairs have weight 0
         return replace(pairs, values=np.log(positive), weights=np.where(values > 0, weights, 0).astype(np.float32))
 
@@ -145,9 +142,9 @@ class FirstStep:
 class ExponentialFamily:
     """The likelihood of counts under a family; ``side`` gives the half problems that solvers work on.
 
-    ``truncate_counts`` cuts counts off (0: never), ``diagonal`` keeps a word's company with itself. With a log link, biases
-    start at the marginals, log x_i and log x_j; ``bias`` says which of them are fitted, the others stay there.
-    ``truncate_weights`` limits the weights of the first least squares problem (0: not at all).
+    ``truncate_counts`` cuts counts off, ``diagonal`` keeps a word's company with itself. With a log link, biases start at
+    the marginals, log x_i and log x_j; ``bias`` says which of them are fitted, the others stay there. ``truncate_weights``
+    limits the weights of the first least squares problem (0: not at all).
     """
 
     def __init__(
@@ -156,7 +153,7 @@ class ExponentialFamily:
         run: Run,
         family: Family,
         bias: str = "none",
-        truncate_counts: float = 0.0,
+        truncate_counts: float | str = "none",
         diagonal: bool = True,
         truncate_weights: float = 0.0,
         negative: float = 0.0,
@@ -164,7 +161,7 @@ class ExponentialFamily:
     ) -> None:
         if bias not in family.biases:
             raise FirthianError(
-                f"the {family.name} family has no bias {bias!r}", hint=f"set bias={' or '.join(family.biases)}"
+                f"the {family.name} family has no bias {bias!r}", hint=f"give --set bias={' or '.join(family.biases)}"
             )
         if counts.pairs == 0:
             raise FirthianError("the counts hold no pair of words", hint="use a larger corpus or a wider window")
@@ -173,8 +170,9 @@ class ExponentialFamily:
         self.negative = negative
         #: Whether the power is to be found on held-out pairs.
         self.profile = False
-        self.pairs = _prepared(counts, truncate_counts, diagonal)
-        changed = truncate_counts > 0 or not diagonal
+        most = np.inf if truncate_counts == "none" else float(truncate_counts)
+        self.pairs = _prepared(counts, most, diagonal)
+        changed = most < np.inf or not diagonal
         self.row_sums, self.column_sums = (
             _sums(self.pairs, self.words) if changed else (counts.row_sums, counts.column_sums)
         )
@@ -192,6 +190,13 @@ class ExponentialFamily:
     def shape(self) -> tuple[int, int]:
         """Words by contexts."""
         return self.words, self.words
+
+    def scaled_weight(self, mu: Array) -> Array:
+        """Give h = min(mu, x_max)^(2-p) and the like, scaled so that the largest is 1 (x_max 0: the largest of these)."""
+        top = self.truncate_weights
+        weights = self.family.weight(np.minimum(mu, np.float32(top)) if top > 0 else mu)
+        scaled: Array = weights / (self.family.weight(np.float32(top)) if top > 0 else weights.max())
+        return scaled
 
     def shares(self, factors: Factors) -> tuple[Array, Array]:
         """Give each word's and each context's part of what every pair costs."""
@@ -234,13 +239,17 @@ class ExponentialFamily:
         Eigenvalues are taken by magnitude: the negative ones belong to words that replace each other, and carry syntax.
         """
         vectors = spectral_words(self.counts, self.run, dimension)
-        contexts = np.zeros_like(vectors)
+        return Factors(vectors, np.zeros_like(vectors), *self.marginals())
+
+    def marginals(self) -> tuple[Array, Array]:
+        """Give the biases of independence, mu = x_i·x_j/x; 0 where the link is not the logarithm."""
         if self.family.share_power == 0:
-            return Factors(vectors, contexts, np.zeros(self.words), np.zeros(self.words))
-        # independence: mu = x_i·x_j/x
+            return np.zeros(self.words), np.zeros(self.words)
         half = 0.5 * np.log(self.row_sums.sum())
-        biases = (np.log(np.maximum(sums, SMALLEST_COUNT)) - half for sums in (self.row_sums, self.column_sums))
-        return Factors(vectors, contexts, *biases)
+        word_bias, context_bias = (
+            np.log(np.maximum(sums, SMALLEST_COUNT)) - half for sums in (self.row_sums, self.column_sums)
+        )
+        return word_bias, context_bias
 
     def hold_out(self, share: float) -> HeldOut:
         """Take some seen pairs out of the fit, chosen by the seed, and give them."""
@@ -275,19 +284,21 @@ def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
     return np.ascontiguousarray(vectors * scale, dtype=np.float32)
 
 
-def _prepared(counts: Counts, truncate_counts: float, diagonal: bool) -> SeenPairs:
+def _prepared(counts: Counts, most: float, diagonal: bool) -> SeenPairs:
     """Give the pairs in the types the kernels are compiled for, cut off and without the diagonal where asked."""
     indptr = np.asarray(counts.indptr).astype(np.int64, copy=False)
     indices = np.asarray(counts.indices).astype(np.int32, copy=False)
     values = np.asarray(counts.values).astype(np.float32, copy=False)
-    if truncate_counts > 0:
-        values = np.minimum(values, np.float32(truncate_counts))
+    if most < np.inf:
+        values = np.minimum(values, np.float32(most))
     if not diagonal:
         kept = indices != counts.rows_of(0, len(counts.vocabulary))
         indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
         indices, values = indices[kept], values[kept]
         if values.size == 0:
-            raise FirthianError("without the diagonal no pair is left", hint="use a larger corpus or diagonal=true")
+            raise FirthianError(
+                "without the diagonal no pair is left", hint="use a larger corpus, or give --set diagonal=true"
+            )
     return SeenPairs(indptr, indices, values, np.empty(0, dtype=np.float32))
 
 
@@ -327,7 +338,7 @@ def binomial(
     run: Run,
     negative: float = 6.0,
     ns_exponent: float = 0.6,
-    truncate_counts: float = 0.0,
+    truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
     """SGNS as a likelihood (EMF): X of n = X + k·x_i·x_j^a/Z draws, with chance sigma(u·c)."""
@@ -348,7 +359,7 @@ def tweedie(
     power: float | str = 1.25,
     bias: str = "both",
     truncate_weights: float = 10.0,
-    truncate_counts: float = 0.0,
+    truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
     """Variance mu^p: GloVe after one iteration, a likelihood of harmonic counts after more. ``auto`` is settled later."""
@@ -363,7 +374,7 @@ def poisson(
     run: Run,
     bias: str = "both",
     truncate_weights: float = 10.0,
-    truncate_counts: float = 0.0,
+    truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
     """Variance mu."""
@@ -376,7 +387,7 @@ def negative_binomial(
     theta: float = 1.0,
     bias: str = "both",
     truncate_weights: float = 10.0,
-    truncate_counts: float = 0.0,
+    truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
     """Variance mu + mu²/theta."""
@@ -384,6 +395,10 @@ def negative_binomial(
     return ExponentialFamily(counts, run, family, bias, truncate_counts, diagonal, truncate_weights)
 
 
-def gaussian(counts: Counts, run: Run, truncate_counts: float = 0.0, diagonal: bool = True) -> ExponentialFamily:
-    """Constant variance: the SVD of the counts themselves."""
+def gaussian(
+    counts: Counts, run: Run, link: str = "identity", truncate_counts: float | str = "none", diagonal: bool = True
+) -> ExponentialFamily:
+    """Constant variance: the SVD of the counts themselves, or with ``link="log"`` means that cannot be negative."""
+    if link == "log":
+        return ExponentialFamily(counts, run, LogGaussian(), "both", truncate_counts, diagonal)
     return ExponentialFamily(counts, run, Gaussian(), "none", truncate_counts, diagonal)

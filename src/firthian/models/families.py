@@ -178,9 +178,9 @@ class Tweedie(Family):
         return 2 * (x ** (2 - p) / ((1 - p) * (2 - p)) - x * mu ** (1 - p) / (1 - p) + mu ** (2 - p) / (2 - p))
 
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
-        """mu^(2-p)/(2-p) - x·mu^(1-p)/(1-p)."""
+        """mu^(2-p)/(2-p) - x·(mu^(1-p) - 1)/(1-p): the 1 keeps it small as p approaches 1."""
         p = self.parameter
-        return np.exp((2 - p) * eta) / (2 - p) - x * np.exp((1 - p) * eta) / (1 - p)
+        return np.exp((2 - p) * eta) / (2 - p) - x * np.expm1((1 - p) * eta) / (1 - p)
 
     def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """mu^(2-p) - x·mu^(1-p)."""
@@ -191,6 +191,19 @@ class Tweedie(Family):
         """phi = e^((2-p)s)/(2-p)."""
         slope = np.exp(self.share_power * product)
         return slope / self.share_power, slope
+
+
+class LogGaussian(Tweedie):
+    """Constant variance with a log link: Tweedie's formulas at p = 0, so h = mu² and the loss is (x - mu)²/2 and a constant."""
+
+    name = "gaussian-log"
+
+    def __init__(self) -> None:
+        self.parameter, self.share_power = 0.0, 2.0
+
+    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+        """1."""
+        return np.ones_like(mu)
 
 
 class NegativeBinomial(Family):

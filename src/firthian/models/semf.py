@@ -82,7 +82,7 @@ def semf(
     analogies: str = "",
     negative: float = 6.0,
     ns_exponent: float = 0.6,
-    truncate_counts: float = 0.0,
+    truncate_counts: float | str = "none",
     diagonal: bool = True,
     **more: float,
 ) -> SupervisedEMF | ExponentialFamily:

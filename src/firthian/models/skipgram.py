@@ -64,7 +64,8 @@ class SkipGram:
         options = tokens.options
         if options.sample > 0 and options.sample_mode != "drop":
             raise FirthianError(
-                f"training on text cannot sub-sample with sample_mode {options.sample_mode}", hint="use drop"
+                f"training on text cannot sub-sample with sample_mode {options.sample_mode}",
+                hint="use --sample-mode drop",
             )
         self.tokens = tokens
         self.run = run

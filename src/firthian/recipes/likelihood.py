@@ -11,7 +11,9 @@ from firthian.recipes.recipe import Option, Recipe
 _MODEL = f"{MODELS}.exponential_family"
 
 _NEGATIVE = Option("negative", 6.0, "k: noise for each pair that was seen", low=1e-9)
-_TRUNCATE_COUNTS = Option("truncate_counts", 0.0, "larger counts are cut off here; 0 is never", low=0)
+_TRUNCATE_COUNTS = Option(
+    "truncate_counts", "none", "larger counts are cut off here; none: never", low=1e-9, words=("none",)
+)
 _DIAGONAL = Option("diagonal", True, "a word may be its own context")
 _RIDGE = Option("ridge", 0.0, "weight of the squared lengths of all vectors", "solver", low=0)
 _UNSEEN = Option(
@@ -37,9 +39,29 @@ _BIAS = Option("bias", "both", "which biases are fitted; the others are log marg
 _TRUNCATE_WEIGHTS = Option(
     "truncate_weights", 10.0, "counts from here on have weight 1 in the first iteration", low=1e-9
 )
+_ITERATIONS = Option(
+    "iterations", 1, "1 fits the seen pairs only, more go on to the likelihood of all pairs", "solver", low=1
+)
+#: One step of these is nobody's method; four are near the likelihood they are named after.
+_LIKELIHOOD = replace(_ITERATIONS, default=4)
 _ITERATIVE = (
-    Option("iterations", 1, "1 fits the seen pairs only, more go on to the likelihood of all pairs", "solver", low=1),
-    Option("epochs", 2, "sweeps of the first iteration", "solver", low=1),
+    Option(
+        "solver",
+        "sweeps",
+        "sweeps, or adagrad as in the paper: slower, from a random start",
+        "solver",
+        choices=("sweeps", "adagrad"),
+    ),
+    Option(
+        "epochs",
+        "auto",
+        "sweeps of the first iteration (auto: 2), or Adagrad's passes in each (auto: 15)",
+        "solver",
+        low=1,
+        words=("auto",),
+        whole=True,
+    ),
+    Option("alpha", 0.1, "learning rate of solver=adagrad", "solver", low=1e-9, high=10),
     Option("early_stop", False, "stop where held-out pairs are fitted best", "solver"),
     _UNSEEN,
     _SAMPLED,
@@ -68,6 +90,7 @@ LIKELIHOOD = (
             _TRUNCATE_WEIGHTS,
             _TRUNCATE_COUNTS,
             _DIAGONAL,
+            _ITERATIONS,
             *_ITERATIVE,
         ),
         counting=_HARMONIC,
@@ -79,7 +102,7 @@ LIKELIHOOD = (
         _PAPER,
         f"{_MODEL}:poisson",
         f"{SOLVERS}.iwlrls:IWLRLS",
-        (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
+        (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, _LIKELIHOOD, *_ITERATIVE),
         counting=DYNAMIC,
         memory=_SWEEPS_TWICE,
     ),
@@ -89,7 +112,14 @@ LIKELIHOOD = (
         _PAPER,
         f"{_MODEL}:poisson",
         f"{SOLVERS}.iwlrls:IWLRLS",
-        (replace(_BIAS, default="row", choices=("row",)), _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, *_ITERATIVE),
+        (
+            replace(_BIAS, default="row", choices=("row",)),
+            _TRUNCATE_WEIGHTS,
+            _TRUNCATE_COUNTS,
+            _DIAGONAL,
+            _LIKELIHOOD,
+            *_ITERATIVE,
+        ),
         counting=DYNAMIC,
         aliases=("skipgram",),
         memory=_SWEEPS_TWICE,
@@ -106,6 +136,7 @@ LIKELIHOOD = (
             _TRUNCATE_WEIGHTS,
             _TRUNCATE_COUNTS,
             _DIAGONAL,
+            _LIKELIHOOD,
             *_ITERATIVE,
         ),
         counting=DYNAMIC,
@@ -118,6 +149,12 @@ LIKELIHOOD = (
         f"{_MODEL}:gaussian",
         f"{SOLVERS}.alternating:Alternating",
         (
+            Option(
+                "link",
+                "identity",
+                "identity: singular vectors; log: means above 0, and biases",
+                choices=("identity", "log"),
+            ),
             replace(_TRUNCATE_COUNTS, default=10.0),
             _DIAGONAL,
             Option("epochs", 10, "sweeps over contexts and words", "solver", low=1),

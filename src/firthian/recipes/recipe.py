@@ -30,12 +30,16 @@ class Option:
     high: float = math.inf
     #: Words that are allowed beside numbers, such as ``auto``.
     words: tuple[str, ...] = ()
+    #: Whether only whole numbers will do; said by the default, unless that is one of the words.
+    whole: bool = False
 
     def check(self, value: Any) -> Any:
         """Read a value, given as itself or as text, and say what is wrong with it."""
         if value is None or (isinstance(value, str) and value in self.words):
             return value
-        wanted: type = type(self.default) if self.default is not None and self.default not in self.words else float
+        wanted: type = int if self.whole else float
+        if self.default is not None and self.default not in self.words:
+            wanted = type(self.default)
         try:
             if wanted is bool:
                 result: Any = _boolean(value)
@@ -59,7 +63,8 @@ class Option:
         return result
 
     def _wrong(self, value: Any) -> FirthianError:
-        kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(self.default), "a number")
+        kinds = {bool: "true or false", int: "a whole number", float: "a number"}
+        kind = "a whole number" if self.whole else kinds.get(type(self.default), "a number")
         limits = ""
         if self.low > -math.inf and self.high < math.inf:
             limits = f" from {self.low:g} to {self.high:g}"

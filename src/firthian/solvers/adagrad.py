@@ -11,6 +11,8 @@ from firthian.run import Run
 from firthian.solvers.base import Solution
 from firthian.solvers.cells import PARTS, combine, over_cells, small_start
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
 _START, _ROUNDS = 1, 2
 
 
@@ -34,8 +36,6 @@ class Adagrad:
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Take ``epochs`` passes over the pairs; the objective is computed anew after each."""
-        from firthian.kernels import glove as kernel
-
         pairs = model.weighted_pairs()
         sides = []
         for side, number in enumerate(model.shape):
@@ -44,42 +44,8 @@ class Adagrad:
             bias = np.ones((number, 2), dtype=np.float32)
             bias[:, 0] = (generator.random(number, dtype=np.float32) - np.float32(0.5)) / dimension
             sides.append((vectors, np.ones_like(vectors), bias))
-        (words, word_squares, word_bias), (contexts, context_squares, context_bias) = sides
-        alpha = np.float32(self.alpha)
-
-        def step(part: int, other: int) -> None:
-            kernel.adagrad_steps(
-                *pairs.cell(part, other), words, word_squares, word_bias, contexts, context_squares, context_bias, alpha
-            )
-
-        def errors(part: int, other: int) -> float:
-            return float(
-                kernel.squared_errors(*pairs.cell(part, other), words, word_bias, contexts, context_bias),
-            )
-
-        objective: list[float] = []
-        run.progress.start("Adagrad", self.epochs)
-        learnt = {
-            "words": words, "word_squares": word_squares, "word_bias": word_bias,
-            "contexts": contexts, "context_squares": context_squares, "context_bias": context_bias,
-        }  # fmt: skip
-        stage = run.stage("adagrad")
-        state = stage.restore()
-        done = 0
-        if state is not None:
-            done = state.step
-            for name, array in learnt.items():
-                array[...] = state.arrays[name]
-            objective += state.values["objective"]
-            run.progress.advance(done / PARTS)
-        for number in range(done, self.epochs * PARTS):
-            epoch, place = divmod(number, PARTS)
-            over_cells(run, step, [run.generator(_ROUNDS, epoch).permutation(PARTS).tolist()[place]])
-            if place == PARTS - 1:
-                objective.append(math.fsum(over_cells(run, errors, range(PARTS))))
-                run.progress.advance(0, f"objective {objective[-1]:.6g}")
-            run.progress.advance(1 / PARTS)
-            stage.save(number + 1, learnt, objective=objective)
+        objective = passes(pairs, sides[0], sides[1], self.alpha, self.epochs, run)
+        (words, _, word_bias), (contexts, _, context_bias) = sides
         words, contexts = words[:, :dimension], contexts[:, :dimension]
         return Solution(
             np.ascontiguousarray(combine(words, contexts, self.combine)),
@@ -89,3 +55,59 @@ class Adagrad:
             {"epochs": self.epochs, "pairs": int(pairs.rows.size)},
             {"word_bias": word_bias[:, 0].copy(), "context_bias": context_bias[:, 0].copy()},
         )
+
+
+#: Vectors, their sums of squares, and biases with theirs.
+Parameters = tuple[Array, Array, Array]
+
+
+def passes(
+    pairs: Any,
+    words: Parameters,
+    contexts: Parameters,
+    alpha: float,
+    epochs: int,
+    run: Run,
+    name: str = "adagrad",
+    first_epoch: int = 0,
+) -> list[float]:
+    """Take ``epochs`` passes in place, saved as the stage ``name``; give the weighted squares after each.
+
+    ``first_epoch`` numbers the random orders.
+    """
+    from firthian.kernels import glove as kernel
+
+    (word_vectors, word_squares, word_bias), (context_vectors, context_squares, context_bias) = words, contexts
+
+    def step(part: int, other: int) -> None:
+        kernel.adagrad_steps(*pairs.cell(part, other), *words, *contexts, np.float32(alpha))
+
+    def errors(part: int, other: int) -> float:
+        return float(
+            kernel.squared_errors(*pairs.cell(part, other), word_vectors, word_bias, context_vectors, context_bias),
+        )
+
+    objective: list[float] = []
+    run.progress.start("Adagrad", epochs)
+    learnt = {
+        "words": word_vectors, "word_squares": word_squares, "word_bias": word_bias,
+        "contexts": context_vectors, "context_squares": context_squares, "context_bias": context_bias,
+    }  # fmt: skip
+    stage = run.stage(name)
+    state = stage.restore()
+    done = 0
+    if state is not None:
+        done = state.step
+        for part, array in learnt.items():
+            array[...] = state.arrays[part]
+        objective += state.values["objective"]
+        run.progress.advance(done / PARTS)
+    for number in range(done, epochs * PARTS):
+        epoch, place = divmod(number, PARTS)
+        over_cells(run, step, [run.generator(_ROUNDS, first_epoch + epoch).permutation(PARTS).tolist()[place]])
+        if place == PARTS - 1:
+            objective.append(math.fsum(over_cells(run, errors, range(PARTS))))
+            run.progress.advance(0, f"objective {objective[-1]:.6g}")
+        run.progress.advance(1 / PARTS)
+        stage.save(number + 1, learnt, objective=objective)
+    return objective

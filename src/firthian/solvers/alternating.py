@@ -46,6 +46,8 @@ class Alternating:
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
+        if self.unseen == "exact":
+            unseen.check_dense(model.words, dimension, run)
         factors = started(model, dimension, run)
         treatment = unseen.choose(self.unseen, self.sampled_zeros)
         rule = steps.choose(self.step, self.damping)
@@ -101,7 +103,7 @@ def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: 
     if not np.isfinite(objective[-1]):
         raise FirthianError(
             f"the objective is not a number after {len(objective) - 1} sweeps",
-            hint="raise damping or ridge, or set step=newton",
+            hint="raise damping or ridge, such as --set damping=1, give --set step=newton, or lower the rate",
         )
 
 

@@ -2,8 +2,8 @@
 
 The first iteration starts at mu = X, where only seen pairs have a weight, and solves one weighted least squares problem by
 ``epochs`` sweeps. In every further iteration weights and responses are those of the present mean, all pairs count, and one
-sweep is taken: a Fisher scoring step on each side. The paper solves each of these problems to the end with Adagrad; nothing
-is gained by that, because the next iteration changes the weights anyway.
+sweep is taken: a Fisher scoring step on each side. The paper solves each of these problems to the end with Adagrad
+(``solver="adagrad"``); little is gained by that, because the next iteration changes the weights anyway.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from firthian.checkpoints import Array, State
+from firthian.errors import FirthianError
 from firthian.models.exponential_family import Factors, FirstStep, HeldOut
 from firthian.models.families import Tweedie
 from firthian.run import Run
@@ -21,9 +22,13 @@ from firthian.solvers import steps, unseen
 from firthian.solvers.alternating import solution, started, sweep
 from firthian.solvers.base import Solution
 from firthian.solvers.cg_als import ConjugateGradients
+from firthian.solvers.squares import AdagradSquares
 
 #: Part of the seen pairs that is held out to stop early, or to find the power.
 HELD_OUT = 0.02
+
+#: ``epochs=auto``: sweeps or passes of the first problem (Adagrad: of every problem; the paper takes up to 50).
+EPOCHS = {"sweeps": 2, "adagrad": 15}
 
 #: Powers that ``power=auto`` chooses from.
 POWERS = (1.05, 1.15, 1.25, 1.35, 1.5, 1.65, 1.8, 1.95)
@@ -33,7 +38,8 @@ class IWLRLS:
     """``iterations`` 1 fits the seen pairs only; more go on to the likelihood of all pairs.
 
     Steps of later iterations are halved for a row where its loss would rise, which is reported.
-    With ``early_stop`` the iteration with the lowest loss on held-out pairs is kept.
+    With ``early_stop`` the iteration with the lowest loss on held-out pairs is kept. ``solver="adagrad"`` fits every least
+    squares problem by ``epochs`` passes of Adagrad from a random start (``firthian.solvers.squares``).
     """
 
     requires: ClassVar[tuple[str, ...]] = ("side", "start", "stats", "family", "hold_out")
@@ -41,7 +47,9 @@ class IWLRLS:
     def __init__(
         self,
         iterations: int = 1,
-        epochs: int = 2,
+        solver: str = "sweeps",
+        epochs: int | str = "auto",
+        alpha: float = 0.1,
         early_stop: bool = False,
         unseen: str = "expanded",
         sampled_zeros: int = 2048,
@@ -49,8 +57,12 @@ class IWLRLS:
         ridge: float = 0.0,
         combine: str = "mean",
     ) -> None:
+        if solver == "adagrad" and ridge > 0:
+            raise FirthianError("solver=adagrad has no ridge", hint="set ridge=0, or solver=sweeps")
         self.iterations = iterations
-        self.epochs = epochs
+        self.solver = solver
+        self.epochs = EPOCHS[solver] if epochs == "auto" else int(epochs)
+        self.alpha = alpha
         self.early_stop = early_stop
         self.unseen = unseen
         self.sampled_zeros = sampled_zeros
@@ -60,45 +72,44 @@ class IWLRLS:
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
-        stats: dict[str, Any] = {"unseen": "ignored" if self.iterations == 1 else self.unseen}
-        start = started(model, dimension, run)
+        stats: dict[str, Any] = {"unseen": "ignored" if self.iterations == 1 else self.unseen, "solver": self.solver}
+        if self.unseen == "exact" and self.iterations > 1:
+            unseen.check_dense(model.words, dimension, run)
+        way: Sweeps | Passes = Sweeps(self) if self.solver == "sweeps" else Passes(self)
+        start = way.start(model, dimension, run)
         held = model.hold_out(HELD_OUT) if self.early_stop or model.profile else None
-        factors, objective = self._first(model, start, run, "first")
+        factors = _copy(start)
+        objective = way.first(model, factors, run, "first")
         if model.profile and held is not None:
             stats["power"], stats["profile"] = find_power(held, factors)
             model.family = Tweedie(stats["power"])
-            factors, objective = self._first(model, start, run, "first-again")
+            factors = _copy(start)
+            objective = way.first(model, factors, run, "first-again")
         if self.iterations > 1:
             stats["first_iteration"] = objective[1:]
-            factors, objective, facts = self._further(model, factors, held, run)
+            factors, objective, facts = self._further(model, factors, held, way, run)
             stats |= facts
-        return solution(model, factors, objective, self.combine, stats)
-
-    def _first(self, model: Any, start: Factors, run: Run, name: str) -> tuple[Factors, list[float]]:
-        factors = Factors(*(part.copy() for part in vars(start).values()))
-        rule = ConjugateGradients(self.cg_steps)
-        return factors, sweep(FirstStep(model), factors, unseen.Ignored(), rule, self.epochs, self.ridge, run, name)
+        return solution(model, factors, objective, self.combine, stats | way.facts())
 
     def _further(
-        self, model: Any, factors: Factors, held: HeldOut | None, run: Run
+        self, model: Any, factors: Factors, held: HeldOut | None, way: Sweeps | Passes, run: Run
     ) -> tuple[Factors, list[float], dict[str, Any]]:
-        treatment = unseen.choose(self.unseen, self.sampled_zeros)
-        rule = steps.Preconditioned(1.0, 0.1, curvature=True, careful=True)
         best: tuple[float, int, Factors] | None = None
         judged: list[float] = []
         objective: list[float] = []
         stage, inside = run.stage("further"), run.within("further")
         state = stage.restore()
         if state is not None:
-            best = _restore(state, factors, rule)
+            best = _restore(state, factors)
+            way.resume(state.values["way"])
             judged, objective = list(state.values["judged"]), list(state.values["objective"])
         for iteration in range(1 if state is None else state.step + 1, self.iterations):
-            found = sweep(model, factors, treatment, rule, 1, self.ridge, inside, f"sweep-{iteration}")
+            found = way.further(model, factors, iteration, inside)
             objective += found if not objective else found[1:]
             if held is not None and self.early_stop:
                 judged.append(float(np.mean(model.family.loss(held.values, held.predictors(factors)))))
                 if best is None or judged[-1] < best[0]:
-                    best = judged[-1], iteration, Factors(*(part.copy() for part in vars(factors).values()))
+                    best = judged[-1], iteration, _copy(factors)
                 else:
                     break
             stage.save(
@@ -107,15 +118,83 @@ class IWLRLS:
                 objective=objective,
                 judged=judged,
                 best=None if best is None else best[:2],
-                halved=rule.halved,
-                kept=rule.kept,
+                way=way.facts(),
             )
-        facts: dict[str, Any] = {"halved_rows": rule.halved, "kept_rows": rule.kept}
-        if best is not None:
-            factors = best[2]
-            objective = objective[: best[1] + 1]
-            facts |= {"held_out_loss": judged, "stopped_at": best[1] + 1}
-        return factors, objective, facts
+        if best is None:
+            return factors, objective, {}
+        return best[2], objective[: best[1] + 1], {"held_out_loss": judged, "stopped_at": best[1] + 1}
+
+
+class Sweeps:
+    """The first problem by conjugate gradients, every further one by a single careful sweep."""
+
+    def __init__(self, settings: IWLRLS) -> None:
+        self.settings = settings
+        self.treatment = unseen.choose(settings.unseen, settings.sampled_zeros)
+        self.rule = steps.Preconditioned(1.0, 0.1, curvature=True, careful=True)
+
+    def start(self, model: Any, dimension: int, run: Run) -> Factors:
+        """Begin where the model says."""
+        return started(model, dimension, run)
+
+    def first(self, model: Any, factors: Factors, run: Run, name: str) -> list[float]:
+        """Fit the seen pairs; give the objective at the start and after each sweep."""
+        settings = self.settings
+        rule = ConjugateGradients(settings.cg_steps)
+        return sweep(FirstStep(model), factors, unseen.Ignored(), rule, settings.epochs, settings.ridge, run, name)
+
+    def further(self, model: Any, factors: Factors, iteration: int, run: Run) -> list[float]:
+        """Go on with the likelihood of all pairs; give it before and after."""
+        return sweep(model, factors, self.treatment, self.rule, 1, self.settings.ridge, run, f"sweep-{iteration}")
+
+    def facts(self) -> dict[str, Any]:
+        """Give facts for the record."""
+        return {"halved_rows": self.rule.halved, "kept_rows": self.rule.kept} if self.settings.iterations > 1 else {}
+
+    def resume(self, facts: dict[str, Any]) -> None:
+        """Take up facts that were saved."""
+        self.rule.halved, self.rule.kept = facts["halved_rows"], facts["kept_rows"]
+
+
+class Passes:
+    """Every problem by passes of Adagrad, as in the paper."""
+
+    def __init__(self, settings: IWLRLS) -> None:
+        self.squares = AdagradSquares(settings.epochs, settings.alpha)
+        self.treatment = unseen.choose(settings.unseen, settings.sampled_zeros)
+        #: Half the weighted squares after each pass, for each problem.
+        self.passes: list[list[float]] = []
+
+    def start(self, model: Any, dimension: int, run: Run) -> Factors:
+        """Begin at random."""
+        return self.squares.start(model, dimension, run)
+
+    def first(self, model: Any, factors: Factors, run: Run, name: str) -> list[float]:
+        """Fit the seen pairs; give the objective at the start and after each pass."""
+        before = unseen.Ignored().losses(FirstStep(model).side("words", factors), run, 0).sum()
+        self.passes = [self.squares.first(model, factors, run, name)]
+        return [float(before), *self.passes[0]]
+
+    def further(self, model: Any, factors: Factors, iteration: int, run: Run) -> list[float]:
+        """Fit all pairs with present weights; give the likelihood of all pairs before and after."""
+        before = self._likelihood(model, factors, run)
+        self.passes.append(self.squares.further(model, factors, iteration, run))
+        return [before, self._likelihood(model, factors, run)]
+
+    def _likelihood(self, model: Any, factors: Factors, run: Run) -> float:
+        return float(self.treatment.losses(model.side("words", factors), run, 0).sum())
+
+    def facts(self) -> dict[str, Any]:
+        """Give facts for the record."""
+        return {"passes": self.passes, "clipped_responses": self.squares.clipped}
+
+    def resume(self, facts: dict[str, Any]) -> None:
+        """Take up facts that were saved."""
+        self.passes, self.squares.clipped = list(facts["passes"]), facts["clipped_responses"]
+
+
+def _copy(factors: Factors) -> Factors:
+    return Factors(*(part.copy() for part in vars(factors).values()))
 
 
 def _arrays(factors: Factors, best: tuple[float, int, Factors] | None) -> dict[str, Array]:
@@ -124,11 +203,10 @@ def _arrays(factors: Factors, best: tuple[float, int, Factors] | None) -> dict[s
     return {**vars(factors), **kept}
 
 
-def _restore(state: State, factors: Factors, rule: steps.Step) -> tuple[float, int, Factors] | None:
-    """Take factors and counters from a saved iteration; give the best one."""
+def _restore(state: State, factors: Factors) -> tuple[float, int, Factors] | None:
+    """Take factors from a saved iteration; give the best one."""
     for name, part in vars(factors).items():
         part[...] = state.arrays[name]
-    rule.halved, rule.kept = state.values["halved"], state.values["kept"]
     if state.values["best"] is None:
         return None
     judged, iteration = state.values["best"]

@@ -32,7 +32,7 @@ class StochasticGradient:
     def __init__(self, epochs: int = 5, alpha: float = 0.025, min_alpha: float = 0.0001, combine: str = "u") -> None:
         if min_alpha > alpha:
             raise FirthianError(
-                f"min_alpha must be at most alpha = {alpha:g}, got {min_alpha:g}", hint="the rate falls during training"
+                f"min_alpha must be at most alpha = {alpha:g}, got {min_alpha:g}", hint="lower min_alpha or raise alpha"
             )
         self.epochs = epochs
         self.alpha = alpha

@@ -26,6 +26,8 @@ class Supervised(Alternating):
         """Fit the model from its own start."""
         if not hasattr(model, "analogies"):
             return super().solve(model, dimension, run)
+        if self.unseen == "exact":
+            unseen.check_dense(model.words, dimension, run)
         factors = started(model, dimension, run)
         treatment = WithAnalogies(unseen.choose(self.unseen, self.sampled_zeros), model, factors)
         rule = steps.choose("damped", self.damping)

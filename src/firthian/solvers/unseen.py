@@ -151,7 +151,7 @@ class Exact:
 
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
         """Go over all blocks."""
-        check_dense(side, run)
+        check_dense(len(side.right), side.right.shape[1], run)
         vectors = np.empty_like(side.left)
         sums = np.zeros((len(vectors), 3))
 
@@ -179,7 +179,7 @@ class Exact:
 
     def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
         """Go over all blocks with an active row."""
-        check_dense(side, run)
+        check_dense(len(side.right), side.right.shape[1], run)
         losses = np.zeros(len(side.left))
 
         def block(begin: int, end: int) -> None:
@@ -212,18 +212,19 @@ class Exact:
 
 
 def choose(unseen: str, sampled_zeros: int = 2048) -> Unseen:
-    """Find a way by its name."""
+    """Find a way by its name (see also ``check_dense``)."""
     ways: dict[str, Any] = {"expanded": Expanded, "exact": Exact, "ignored": Ignored}
     return Sampled(sampled_zeros) if unseen == "sampled" else ways[unseen]()
 
 
-def check_dense(side: Side, run: Run) -> None:
-    """Say so when dense blocks do not fit the budget."""
-    needed = DENSE_ARRAYS * 4 * DENSE_ROWS * len(side.right) * run.executor.workers + 4 * side.left.nbytes
+def check_dense(words: int, dimension: int, run: Run) -> None:
+    """Say so when dense blocks of rows with this many contexts do not fit the budget."""
+    blocks = DENSE_ARRAYS * 4 * DENSE_ROWS * words * run.executor.workers
+    needed = blocks + 4 * 4 * words * dimension
     if 0 < run.budget < needed:
         raise FirthianError(
-            f"the exact treatment of {len(side.right):,} words takes {show_size(needed)}, more than the memory budget",
-            hint="set unseen=expanded, or raise --memory",
+            f"the exact treatment of {words:,} words takes {show_size(needed)}, more than the memory budget",
+            hint="give --set unseen=expanded, or more --memory",
         )
 
 

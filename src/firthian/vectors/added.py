@@ -38,7 +38,7 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
     """
     base = PSDFactor(vectors, "adding words")
     if ridge < 0:
-        raise FirthianError(f"the ridge must be at least 0, got {ridge}", hint=f"{DEFAULT_RIDGE:g} is usual")
+        raise FirthianError(f"ridge must be at least 0, got {ridge}", hint=f"{DEFAULT_RIDGE:g} is usual")
     run = run or Run()
     index = vectors.vocabulary.index
     new = np.array([n for n, word in enumerate(counts.vocabulary) if word not in index], dtype=np.int64)

@@ -63,7 +63,9 @@ def tokenizer_of(vectors: Vectors) -> Tokenizer:
         name = said["tokenizer"]
         # A function is never called because a file names it: files come from anywhere.
         if name.partition(":")[0] not in NAMES:
-            raise FirthianError(f"the corpus was cut by the function {name}", hint="give tokens, or tokenizer=...")
+            raise FirthianError(
+                f"the corpus was cut by the function {name}", hint="give tokens, or the argument tokenizer"
+            )
         return Tokenizer(name, bool(said.get("keep_case")), bool(said.get("fold_numbers")))
     lower = all(word == word.lower() for word in vectors.vocabulary.words[:10_000])
     return Tokenizer(keep_case=not lower)

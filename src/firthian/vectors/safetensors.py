@@ -76,8 +76,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Array]) -> dict[str, Any]:
     return entries
 
 
-def read_tensors(path: Path, entries: Mapping[str, Any], verify: bool = False) -> dict[str, Array]:
-    """Map the arrays of a manifest; header and sizes must be what it says, and on request the bytes too."""
+def read_tensors(path: Path, entries: Mapping[str, Any] | None = None, verify: bool = False) -> dict[str, Array]:
+    """Map the arrays of a file, or of a manifest: then header and sizes must be what it says, and on request the bytes."""
     damaged = FirthianError(f"{path} is damaged", hint="make it again from its source")
     try:
         size = path.stat().st_size
@@ -87,15 +87,20 @@ def read_tensors(path: Path, entries: Mapping[str, Any], verify: bool = False) -
                 raise damaged
             header = json.loads(file.read(length).decode())
         header.pop("__metadata__", None)
-        if set(header) != set(entries):
+        if entries is not None and set(header) != set(entries):
             raise damaged
         everything: Array = np.memmap(path, dtype=np.uint8, mode="r")
         tensors: dict[str, Array] = {}
         at = 0
         for name, entry in sorted(header.items(), key=lambda item: (item[1]["data_offsets"], item[0])):
+            if entry["dtype"] not in _DTYPES:
+                raise FirthianError(
+                    f"{path}: the array {name!r} has the type {str(entry['dtype'])[:20]}, which is not read",
+                    hint="save it as float32 (F32)",
+                )
             dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), _shape(entry["shape"])
             begin, end = entry["data_offsets"]
-            expected = entries[name]
+            expected = entry if entries is None else entries[name]
             if (
                 begin != at
                 or end - begin != math.prod(shape) * dtype.itemsize

@@ -24,7 +24,10 @@ BLOCK_ROWS = 8192
 BLOCK_QUERIES = 256
 
 #: One query alone takes little time a row, so its blocks are longer.
-ONE_QUERY_ROWS = 65_536
+ONE_QUERY_ROWS = 16_384
+
+#: From so many rows on, one query is worth a kernel of its own; below, loading it would take longer than the answer.
+KERNEL_ROWS = 50_000
 
 #: Queries are held dense: for sparse vectors with many columns fewer of them go together.
 _QUERY_BYTES = 64 * 2**20
@@ -90,16 +93,24 @@ class Search:
     def _scores_of_one(self, query: Array, rows: int) -> Array:
         """Give the cosines of one query with every row; a block of rows a task, so that sums keep one order."""
         scores = np.empty(rows, dtype=np.float32)
+        if len(self.norms) >= KERNEL_ROWS and self.matrix.flags.c_contiguous:
+            from firthian.kernels.cosines import scaled_products
 
-        def fill(first: int) -> None:
-            last = min(first + ONE_QUERY_ROWS, rows)
-            np.dot(self.matrix[first:last], query, out=scores[first:last])
+            def fill(first: int) -> None:
+                here = slice(first, min(first + ONE_QUERY_ROWS, rows))
+                scaled_products(self.matrix[here], query, self.inverse[here], scores[here])
+
+        else:
+
+            def fill(first: int) -> None:
+                here = slice(first, min(first + ONE_QUERY_ROWS, rows))
+                np.dot(self.matrix[here], query, out=scores[here])
+                scores[here] *= self.inverse[here]
 
         starts = range(0, rows, ONE_QUERY_ROWS)
         with one_blas_thread():
             for _ in self._pool.map(fill, starts) if len(starts) > 1 else map(fill, starts):
                 pass
-        scores *= self.inverse[:rows]
         return scores
 
     def _best(

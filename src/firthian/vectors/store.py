@@ -14,7 +14,7 @@ import numpy as np
 
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.storage import new_folder, read_manifest, sha256, write_file, write_manifest
+from firthian.storage import new_folder, read_manifest, rows_fit, sha256, write_file, write_manifest
 from firthian.vectors.safetensors import read_tensors, write_tensors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -110,13 +110,6 @@ def _take(tensors: dict[str, Array], name: str, entry: dict[str, Any], damaged: 
     import scipy.sparse
 
     indptr, indices, values = (tensors.pop(f"{name}.{part}") for part in ("indptr", "indices", "values"))
-    fits = (
-        indptr.shape == (rows + 1,)
-        and indices.shape == values.shape == (int(indptr[-1]),)
-        and indptr[0] == 0
-        and bool(np.all(indptr[1:] >= indptr[:-1]))
-        and (indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < columns))
-    )
-    if not fits:
+    if values.shape != indices.shape or not rows_fit(indptr, indices, rows, columns):
         raise damaged
     return scipy.sparse.csr_array((values, indices, indptr), shape=(rows, columns))

@@ -86,11 +86,11 @@ def combined(vectors: Vectors, how: str) -> Vectors:
     if how == "u":
         return derived(vectors, vectors.matrix, "combined", how=how)
     if vectors.contexts is None:
-        raise FirthianError("these vectors have no context vectors", hint="only 'u' can be had")
+        raise FirthianError("these vectors have no context vectors", hint="use 'u'")
     if vectors.contexts.shape != vectors.matrix.shape:
         raise FirthianError(
             f"word vectors of shape {vectors.matrix.shape} and context vectors of shape {vectors.contexts.shape}",
-            hint="only 'u' can be had",
+            hint="use 'u'",
         )
     total = vectors.matrix + vectors.contexts
     return derived(vectors, total if how == "u+c" else total * np.float32(0.5), "combined", how=how)

@@ -122,7 +122,7 @@ def most_similar(
     """
     number = vectors.vocabulary[word]
     if score not in SCORES:
-        raise FirthianError(f"the score must be one of {', '.join(SCORES)}, got {score!r}", hint="cosine is usual")
+        raise FirthianError(f"score must be one of {', '.join(SCORES)}, got {score!r}", hint="cosine is usual")
     if score == "cosine":
         values = _cosines(vectors, number)
     else:
@@ -240,7 +240,7 @@ def _cosines(vectors: Vectors, number: int) -> Array:
 
 def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tuple[Array, Array]:
     if not 0 < level < 1:
-        raise FirthianError(f"the level must be between 0 and 1, got {level}", hint="0.9 is usual")
+        raise FirthianError(f"level must be between 0 and 1, got {level}", hint="0.9 is usual")
     _require(vectors)
     first = vectors.matrix[number].astype(np.float64)
     second = vectors.matrix[others].astype(np.float64)

@@ -3,7 +3,7 @@ import { h } from "./dom.js";
 
 /** A list of {word, score, low?, high?}; `most` is the score of a full bar, `note(item)` a remark after the word. */
 export function bars(items, { onWord, most = 1, digits = 3, note } = {}) {
-  return h("ol", { class: "bars" }, items.map((item) => {
+  return h("ol", { class: note ? "bars noted" : "bars" }, items.map((item) => {
     const share = (value) => `${Math.min(100, Math.max(0, (100 * value) / most))}%`;
     const bar = h("span", { class: "bar", "aria-hidden": "true" }, h("span", { class: "full" }));
     bar.firstChild.style.width = share(item.score);

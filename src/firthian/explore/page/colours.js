@@ -13,3 +13,9 @@ export function groupRgb(group) {
   const number = Number.parseInt(groupColour(group).slice(1), 16);
   return [number >> 16, (number >> 8) & 255, number & 255];
 }
+
+/** The colour of a group for letters: nearer to the colour of text (r, g, b), so that it can be read on its ground. */
+export function letterColour(group, text, share = 0.35) {
+  const mixed = groupRgb(group).map((part, i) => Math.round(part + share * (text[i] - part)));
+  return `rgb(${mixed.join(" ")})`;
+}

@@ -27,6 +27,7 @@ let facts = { models: [], counts: false, limits: {} };
 let asking = null;
 let drawing = null;
 let drawn = "";
+let asked;
 
 const map = new WordMap(byId("map"), {
   onPick: (picked) => go(picked),
@@ -144,7 +145,9 @@ async function drawMap(state) {
 }
 
 function update(state) {
-  word.value = state.word ?? "";
+  // What somebody is typing stays until there is another question.
+  if (state.word !== asked || document.activeElement !== word) word.value = state.word ?? "";
+  asked = state.word;
   document.title = state.word ? `${state.word} – Firthian` : "Firthian explorer";
   document.documentElement.dataset.theme = state.theme ?? localStorage.getItem("theme") ?? "";
   const model = modelName();

@@ -1,5 +1,5 @@
 // A map of words: move, zoom, point, pick, lasso. Draws points (points.js) and, above them, labels and marks.
-import { groupColour } from "./colours.js";
+import { groupColour, letterColour } from "./colours.js";
 import { Points } from "./points.js";
 import { Boxes, inside } from "./placing.js";
 
@@ -285,7 +285,8 @@ export class WordMap {
     ink.clearRect(0, 0, width, height);
     if (!this.data) return;
     const style = getComputedStyle(this.container);
-    this.colours = { text: style.color, ground: style.backgroundColor };
+    const parts = (style.color.match(/[\d.]+/g) ?? [0, 0, 0]).slice(0, 3).map(Number);
+    this.colours = { text: style.color, ground: style.backgroundColor, parts };
     this.drawLabels(new Boxes(width, height), width, height, closeness);
     if (this.polygon) this.drawPolygon();
   }
@@ -315,7 +316,7 @@ export class WordMap {
       const [px, py] = this.toScreen(i);
       if (px < 0 || py < 0 || px > width || py > height) continue;
       tried++;
-      if (this.drawLabel(boxes, i, size, groupColour(this.data.groups[i]))) {
+      if (this.drawLabel(boxes, i, size, letterColour(this.data.groups[i], this.colours.parts))) {
         if (placed < 60) this.drawEllipse(i, px, py);
         placed++;
       }

@@ -37,7 +37,7 @@ export async function analogy(state, tools) {
   };
   const form = h("form", { class: "analogy", onSubmit: (event) => { event.preventDefault(); solve("c"); } },
     fields[0].element, h("span", {}, "is to"), fields[1].element, h("span", {}, "as"), fields[2].element,
-    h("span", {}, "is to"), h("button", { type: "submit" }, "…?"));
+    h("span", {}, "is to"), h("button", { type: "submit" }, "what?"));
   const parts = [h("h2", {}, "Analogy"), form];
   if (!(state.a && state.b && state.c)) {
     const example = { a: "man", b: "king", c: "woman" };
@@ -140,7 +140,7 @@ export async function evaluation(state, tools) {
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores" }, h("table", {},
       h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, found.rows.map((row) => h("tr", {},
-        h("th", { scope: "row" }, row.set), h("td", {}, row.measure), h("td", {}, row.value === null ? "–" : row.value.toFixed(3)),
+        h("th", { scope: "row" }, row.set.replaceAll("_", " ")), h("td", {}, row.measure), h("td", {}, row.value === null ? "–" : row.value.toFixed(3)),
         h("td", {}, row.low === null ? "" : `${row.low.toFixed(2)} – ${row.high.toFixed(2)}`),
         h("td", { title: row.covered === null ? undefined : `${row.covered} of ${row.items}` },
           row.covered === null || !row.items ? "" : `${Math.round((100 * row.covered) / row.items)} %`)))))),
@@ -149,15 +149,18 @@ export async function evaluation(state, tools) {
 
 export async function certainty(state, tools) {
   const found = await ask("uncertain", { topn: 30, model: tools.model() }, tools);
-  const most = Math.max(...found.words.map((one) => one.relative), 1e-9);
+  // Excess is the logarithm of the variance over that of words as frequent.
+  const items = found.words.map((one) => ({ word: one.word, score: Math.exp(one.excess ?? 0), count: one.count }));
   tools.mark(found.words.map((one) => one.word));
   return [
     h("h2", {}, "Least certain words"),
-    h("p", { class: "soft" }, "Less certain than other words that occur as often. The bar is the relative error of the vector."),
-    bars(found.words.map((one) => ({ word: one.word, score: one.relative, count: one.count })), {
-      onWord: tools.go, most, note: (item) => `${item.count.toLocaleString("en")} times`,
+    h("p", { class: "soft" }, "Less certain than other words that occur as often: so many times their variance."),
+    bars(items, {
+      onWord: tools.go, most: Math.max(...items.map((item) => item.score), 1e-9), digits: 2,
+      note: (item) => `seen ${item.count.toLocaleString("en")} times`,
     }),
-    found.log_precisions.length ? [h("h3", {}, "Relevance of the dimensions"), hinton(found.log_precisions)] : null,
+    found.log_precisions.length ? [h("h3", {}, "Relevance of the dimensions"),
+      h("p", { class: "soft" }, "A square for each dimension, the most used first; small ones are as good as switched off."), hinton(found.log_precisions)] : null,
   ].flat();
 }
 

@@ -65,7 +65,8 @@ def models(state: State) -> dict[str, Any]:
 
 
 def _facts(model: Model) -> dict[str, Any]:
-    vectors = model.vectors()
+    model.look()
+    vectors = model.opened
     return {
         "name": model.name,
         "words": len(vectors),

@@ -147,7 +147,8 @@ def _bind(host: str, port: int) -> socket.socket:
     bound: socket.socket | None = None
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, socket.SOCK_STREAM)
+        # Named as TCP: only then does asyncio send the end of an answer at once, not 40 ms later.
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         # From now on connections wait in the queue, even before the server takes them.

@@ -17,6 +17,12 @@ from firthian.vectors.vectors import Vectors
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 
+#: What holds vectors in a folder of ours, of model2vec, of sentence-transformers or of spaCy.
+_FILES = (
+    "vectors.json", "vectors.safetensors", "model.safetensors", "tokenizer.json", "0_StaticEmbedding/model.safetensors",
+    "0_StaticEmbedding/tokenizer.json", "vocab/vectors", "vocab/key2row", "vectors", "key2row",
+)  # fmt: skip
+
 #: Finished work is remembered for so many questions; a map of 100,000 words takes some 10 MB.
 _REMEMBERED = 12
 
@@ -33,16 +39,24 @@ class Model:
         self.trouble = ""
         self._lock = threading.Lock()
         self._stamp = _stamp(path)
-        self._vectors = open_vectors(path)
+        self._cut_short = False
+        #: The last vectors that could be read; their numbers are looked at only through ``vectors``.
+        self.opened = open_vectors(path)
 
     def vectors(self) -> Vectors:
         """Give the vectors as they are on disk now; where these cannot be read, the last ones that could."""
+        self.look()
+        if self._cut_short:
+            raise FirthianError(f"{self.name} was cut short on disk", hint="write it again: that will be noticed")
+        return self.opened
+
+    def look(self) -> None:
+        """Open the vectors again if they changed on disk."""
         stamp = _stamp(self.path)
         if stamp != self._stamp:
             with self._lock:
                 if stamp != self._stamp:
                     self._open_again(stamp)
-        return self._vectors
 
     def _open_again(self, stamp: Stamp) -> None:
         try:
@@ -50,15 +64,19 @@ class Model:
             fresh.searcher  # noqa: B018 - made now, so that damage shows before the old vectors are let go.
         except (FirthianError, OSError) as error:
             self.trouble = f"changed on disk, but cannot be read: {error}"
+            # A replaced file stays as it was for those who have it open. One that was cut short in its place takes the
+            # mapped numbers away: reading them would end the process.
+            before = {(name, inode): size for name, inode, size, _ in self._stamp if name.endswith(".safetensors")}
+            self._cut_short |= any(size < before.get((name, inode), 0) for name, inode, size, _ in stamp)
         else:
-            self._vectors, self.trouble = fresh, ""
+            self.opened, self.trouble, self._cut_short = fresh, "", False
             self.generation += 1
         self._stamp = stamp
 
 
 def _stamp(path: Path) -> Stamp:
     """Give what changes when a file is replaced or written to."""
-    files = [path / "vectors.json", path / "vectors.safetensors"] if path.is_dir() else [path]
+    files = [path / name for name in _FILES] if path.is_dir() else [path]
     stamps = []
     for file in files:
         try:

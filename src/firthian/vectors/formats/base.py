@@ -14,7 +14,7 @@ import numpy as np
 
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error
-from firthian.storage import check_target, new_folder, replace, write_manifest
+from firthian.storage import check_target, new_folder, read_manifest, replace, write_manifest
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -106,6 +106,21 @@ def new_export(vectors: Vectors, target: Path, force: bool, name: str) -> Iterat
         write_manifest(folder / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION, note)
 
 
+def is_ours(folder: Path) -> bool:
+    """Tell whether a folder for another tool was written by us."""
+    return (folder / EXPORT_MANIFEST).is_file()
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON that anybody may have written."""
+    try:
+        return json.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise from_os_error(error) from error
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, "it is not JSON") from error
+
+
 def write_json(path: Path, value: Any, indent: int | None = None) -> None:
     """Write JSON in UTF-8."""
     path.write_bytes((json.dumps(value, ensure_ascii=False, indent=indent) + "\n").encode())
@@ -149,7 +164,9 @@ def finish(
     source: dict[str, Any] = {"file": path.name, "format": name}
     if repaired:
         source["repaired"] = repaired
-    return Vectors(matrix, Vocabulary(words, counts), record={"source": source})
+    # A folder of ours for another tool still knows where its vectors come from.
+    record = read_manifest(path / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION)["record"] if is_ours(path) else {}
+    return Vectors(matrix, Vocabulary(words, counts), record={**record, "source": source})
 
 
 def _without_duplicates(

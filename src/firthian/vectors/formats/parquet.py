@@ -18,6 +18,9 @@ NAME = "parquet"
 
 _ROWS = 16384
 
+#: What repeats takes no room in a file. Numbers that grow more than this, past what is harmless, are made to fill memory.
+_MAX_EXPANSION, _SMALL = 100, 2**24
+
 
 def read(path: Path, duplicates: str) -> Vectors:
     """Read in batches of rows."""
@@ -34,6 +37,7 @@ def read(path: Path, duplicates: str) -> Vectors:
                     f"{path} has no columns named word and vector (it has {', '.join(sorted(names)[:10])})",
                     hint="name the columns word and vector",
                 )
+            _check_growth(path, file.metadata)
             wanted = [name for name in ("word", "vector", "count") if name in names]
             if not file.metadata.num_rows:
                 columns = max(0, getattr(file.schema_arrow.field("vector").type, "list_size", 0))
@@ -51,6 +55,13 @@ def read(path: Path, duplicates: str) -> Vectors:
     matrix = join_blocks(blocks, len(words), max(columns, 0))
     known = np.concatenate(counts) if counts and all(some.dtype.kind == "i" for some in counts) else None
     return finish(path, NAME, matrix, words, duplicates, place=lambda row: f"row {row + 1}", counts=known)
+
+
+def _check_growth(path: Path, facts: Any) -> None:
+    groups = [facts.row_group(number) for number in range(facts.num_row_groups)]
+    values = sum(max(0, group.column(place).num_values) for group in groups for place in range(group.num_columns))
+    if values > _SMALL and 4 * values > _MAX_EXPANSION * path.stat().st_size:
+        raise damaged(path, f"it would grow to {values:,} numbers")
 
 
 def _words(path: Path, column: Any, before: int) -> list[str]:

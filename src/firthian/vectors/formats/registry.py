@@ -27,7 +27,8 @@ from firthian.vectors.formats import (
     word2vec,
     word2vec_binary,
 )
-from firthian.vectors.formats.base import DUPLICATES, EXPORT_MANIFEST, Format
+from firthian.vectors.formats.base import DUPLICATES, Format, is_ours
+from firthian.vectors.formats.static_reading import find_static
 from firthian.vectors.formats.text import numbers_in
 from firthian.vectors.vectors import Vectors
 
@@ -106,11 +107,19 @@ def sniff(path: str | os.PathLike[str]) -> Format:
     if where.is_dir():
         if (where / "vectors.json").is_file():
             return folder.FORMAT
-        if (where / EXPORT_MANIFEST).is_file():
+        if spacy.find_table(where) is not None:
+            return spacy.FORMAT
+        if find_static(where) is not None:
+            theirs = (where / "config_sentence_transformers.json").is_file()
+            return sentence_transformers.FORMAT if theirs else model2vec.FORMAT
+        if is_ours(where):
             raise FirthianError(
                 f"{where} was written for another tool and is never read", hint="give the vectors it was made of"
             )
-        raise FirthianError(f"{where} is not a folder of vectors", hint="it holds no vectors.json")
+        raise FirthianError(
+            f"{where} is not a folder of vectors",
+            hint="give one with vectors.json, or a model of spaCy, model2vec or sentence-transformers",
+        )
     if not where.exists():
         raise FirthianError(f"{where} does not exist", hint="check the path")
     try:

@@ -8,9 +8,15 @@ from typing import Any
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.vectors.formats.base import Format
 from firthian.vectors.formats.static import OPTIONS, write_static
+from firthian.vectors.formats.static_reading import read_static
 from firthian.vectors.vectors import Vectors
 
 NAME = "sentence-transformers"
+
+
+def read(path: Path, duplicates: str) -> Vectors:
+    """Read a folder, a row for each entry of its tokenizer."""
+    return read_static(path, duplicates, NAME)
 
 
 def write(vectors: Vectors, path: Path, force: bool, *, tokenizer: Tokenizer | str | None = None, **card: Any) -> None:
@@ -28,5 +34,5 @@ def write(vectors: Vectors, path: Path, force: bool, *, tokenizer: Tokenizer | s
 
 
 FORMAT = Format(
-    NAME, "a folder for sentence-transformers (written only)", (), None, write, forbidden="", options=OPTIONS
+    NAME, "a folder for sentence-transformers", (), read, write, counts=False, forbidden="", options=OPTIONS
 )

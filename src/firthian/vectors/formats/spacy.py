@@ -1,16 +1,24 @@
-"""spaCy: a pipeline folder with nothing but a tokenizer and vectors; ``spacy.load`` opens it, ``--vectors`` takes it."""
+"""spaCy: written as a pipeline with nothing but a tokenizer and vectors; read from any pipeline that has vectors."""
 
 from __future__ import annotations
 
+import tokenize
 from pathlib import Path
 from typing import Any
 
-from firthian.errors import FirthianError, require
-from firthian.vectors.formats.base import Format, new_export, write_json
+import numpy as np
+
+from firthian.errors import FirthianError, from_os_error, require
+from firthian.vectors.formats.base import Format, damaged, finish, new_export, read_json, write_json
 from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.vectors import Vectors
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
 NAME = "spacy"
+
+#: The files of a table of vectors: the matrix, whose row each hash has, and the texts that were hashed.
+_TABLE = ("vectors", "key2row", "strings.json")
 
 #: spaCy's own name for no language in particular.
 _ANY_LANGUAGE = "xx"
@@ -27,7 +35,7 @@ def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
         pipeline = spacy.blank(language or _ANY_LANGUAGE)
     except ImportError:
         raise FirthianError(
-            f"spaCy does not know the language {language!r}", hint="give a code such as en, or none"
+            f"spaCy does not know the language {language!r}", hint="give a code such as --language en, or none"
         ) from None
     strings = pipeline.vocab.strings
     keys = [strings.add(word) for word in words]
@@ -36,6 +44,75 @@ def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
         strings=strings, data=vectors.matrix, keys=keys, name="firthian", attr=attribute
     )
     return pipeline
+
+
+def find_table(path: Path) -> Path | None:
+    """Give the folder that holds a table of vectors: a pipeline has it in its vocabulary; or None."""
+    places = (path / "vocab", path)
+    return next((place for place in places if all((place / name).is_file() for name in _TABLE)), None)
+
+
+def read(path: Path, duplicates: str) -> Vectors:
+    """Read the vectors of a pipeline, or of a table that spaCy saved alone; no pipeline is built, no code is run.
+
+    Words come in the order of rows. Several may share one, where vectors were pruned.
+    """
+    place = find_table(path)
+    if place is None:
+        raise FirthianError(f"{path} is not a spaCy folder with vectors", hint=f"it holds no {' and '.join(_TABLE)}")
+    settings = read_json(place / "vectors.cfg") if (place / "vectors.cfg").is_file() else {}
+    if isinstance(settings, dict) and settings.get("mode") == "floret":
+        raise FirthianError(
+            f"{path} holds floret vectors: sums of hashed pieces, no vectors of words",
+            hint="in spaCy ask for the words you need, and save them with savez",
+        )
+    stored = _read_matrix(place / "vectors")
+    owners = _read_owners(place / "key2row", len(stored))
+    strings = read_json(place / "strings.json")
+    if not isinstance(strings, list) or not all(type(one) is str for one in strings):
+        raise damaged(place / "strings.json", "it is no list of texts")
+    # The store hashes words as spaCy did, and knows the names that are symbols of spaCy.
+    store = require("spacy.strings", "export").StringStore(strings)
+    found = sorted((row, str(store[key])) for key, row in owners.items() if key in store)
+    rows = np.array([row for row, _ in found], dtype=np.int64)
+    single = stored[rows].astype(np.float32)
+    finite = np.isfinite(single).all(axis=1)
+    if not finite.all():
+        word = found[int(np.argmin(finite))][1]
+        raise FirthianError(f"{path}: the vector of {word!r} is not finite", hint="make the vectors again")
+    return finish(
+        path, NAME, single, [word for _, word in found], duplicates, place=lambda row: f"row {found[row][0]}",
+        repaired={"vectors_without_a_word": len(owners) - len(found)},
+    )  # fmt: skip
+
+
+def _read_matrix(path: Path) -> Array:
+    try:
+        # Mapped: the file must be as long as its header says, before any room is made.
+        stored: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise from_os_error(error) from error
+    except (ValueError, EOFError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError) as error:
+        raise damaged(path, "it is no array of numbers") from error
+    if not isinstance(stored, np.ndarray) or stored.ndim != 2 or stored.dtype.kind != "f":
+        raise damaged(path, "it is no matrix of numbers")
+    return stored
+
+
+def _read_owners(path: Path, rows: int) -> dict[int, int]:
+    """Give the row of each key; a key is the hash of a word."""
+    msgpack = require("srsly", "export")
+    try:
+        owners = msgpack.msgpack_loads(path.read_bytes())
+    except OSError as error:
+        raise from_os_error(error) from error
+    except Exception as error:  # The parser has a family of errors of its own, besides those of Python.
+        raise damaged(path, "it is no table") from error
+    if not isinstance(owners, dict) or not all(
+        type(key) is int and 0 <= key < 2**64 and type(row) is int and 0 <= row < rows for key, row in owners.items()
+    ):
+        raise damaged(path, f"it does not give rows below {rows} to words")
+    return owners
 
 
 def write(vectors: Vectors, path: Path, force: bool, *, language: str | None = None, **card: Any) -> None:
@@ -50,6 +127,6 @@ def write(vectors: Vectors, path: Path, force: bool, *, language: str | None = N
 
 
 FORMAT = Format(
-    NAME, "a spaCy pipeline (written only)", (), None, write, forbidden="",
+    NAME, "a spaCy pipeline", (), read, write, counts=False, forbidden="",
     options=("name", "language", "license", "scores"),
 )  # fmt: skip

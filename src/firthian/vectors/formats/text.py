@@ -28,6 +28,9 @@ PIECE_BYTES = 4 * 2**20
 #: No line of vectors is as long as this; a file without line breaks is not text.
 _MAX_LINE = 64 * 2**20
 
+#: No vector has more numbers; a line that goes on and on is not cut into all its fields.
+_MAX_NUMBERS = 2**20
+
 #: So many lines show how many numbers a line has.
 _SAMPLE = 100
 
@@ -107,7 +110,9 @@ def whole_lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
             yield carry[:cut]
             carry = carry[cut:]
         elif len(carry) > _MAX_LINE:
-            raise FirthianError(f"{path} has a line of more than 64 MB", hint="it is not text with a word a line")
+            raise FirthianError(
+                f"{path} has a line of more than 64 MB", hint="give a file with a word and its numbers a line"
+            )
     if carry:
         yield carry
 
@@ -120,13 +125,18 @@ def find_layout(path: Path, start: bytes) -> Layout:
     header = _HEADER.fullmatch(lines[0])
     rest = [numbers_in(line) for line in (lines[1:] if header else lines)]
     columns = Counter(rest).most_common(1)[0][0] if rest else 0
+    if columns > _MAX_NUMBERS:
+        raise FirthianError(f"{path} has lines of more than {_MAX_NUMBERS:,} numbers", hint="is it a file of vectors?")
     if header is None:
         if columns == 0:
-            raise FirthianError(f"{path}, line 1: there are no numbers after the word", hint="is it a file of vectors?")
+            raise FirthianError(
+                f"{path}, line 1: there are no numbers after the word",
+                hint="give a file with a word and its numbers a line",
+            )
         return Layout(columns, None)
     promised, width = int(header[1]), int(header[2])
     if not rest:
-        if promised == 0 and 0 < width <= 2**20:
+        if promised == 0 and 0 < width <= _MAX_NUMBERS:
             return Layout(width, 0)
         raise FirthianError(f"{path} ends after its header", hint="fetch it again")
     if width == columns:
@@ -142,7 +152,7 @@ def find_layout(path: Path, start: bytes) -> Layout:
 
 def numbers_in(line: bytes) -> int:
     """Count the numbers at the end of a line; the first field is a word even if it looks like a number."""
-    fields = line.rstrip(b" \t\r").replace(b"\t", b" ").split(b" ")
+    fields = line.rstrip(b" \t\r").replace(b"\t", b" ").rsplit(b" ", _MAX_NUMBERS + 1)
     fields = [fields[0], *filter(None, fields[1:])]
     number = 0
     while number < len(fields) - 1 and _NUMBER.fullmatch(fields[-1 - number]):

@@ -89,6 +89,16 @@ def mark(word: str) -> str:
     return doubled if doubled.startswith(MARK) else MARK + doubled
 
 
+def unmark(marked: str) -> str:
+    """Give the word that ``mark`` wrote.
+
+    >>> [unmark(mark(word)) for word in ("tea", "▁tea", "a▁", "▁")]
+    ['tea', '▁tea', 'a▁', '▁']
+    """
+    first = len(marked) - len(marked.lstrip(MARK))
+    return marked[first % 2 :].replace(2 * MARK, MARK)
+
+
 _NFC: Json = {"type": "NFC"}
 
 

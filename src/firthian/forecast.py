@@ -1,0 +1,95 @@
+"""What training will take, before anything is trained: ``firth train --dry-run``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from firthian import cost
+from firthian.cooccurrence.counts import Counts
+from firthian.cooccurrence.estimate import Estimate, estimate
+from firthian.errors import FirthianError
+from firthian.memory import Problem, show_size
+from firthian.parallel import check_workers
+from firthian.recipes import find_recipe
+from firthian.training import check_dimension, is_counts
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Sizes, and what training on them takes; ``counting`` is None where counts are there already."""
+
+    recipe: str
+    tokens: int
+    words: int
+    pairs: int
+    dimension: int
+    workers: int
+    counting: Estimate | None
+    #: None where no run of the recipe was measured.
+    training: cost.Cost | None
+    #: What training takes at most: a smaller ``--memory`` is refused.
+    most_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the figures by name."""
+        return asdict(self)
+
+    def describe(self) -> str:
+        """Write the figures for people."""
+        lines = self.counting.sizes() if self.counting is not None else [f"{self.words:,} words, {self.pairs:,} pairs"]
+        if self.counting is not None:
+            lines.append(
+                f"{'counting':<18} {self.counting.seconds:.0f} s, {show_size(self.counting.disk_bytes)} of disk"
+            )
+        lines.append(f"{'vectors':<18} {self.words:,} × {self.dimension}")
+        if self.training is None:
+            lines.append(f"{'training':<18} {self.recipe} was never measured (known are {', '.join(_measured())})")
+        else:
+            lines += ["training:", *cost.describe(self.training, self.workers)]
+        return "\n".join([*lines, f"{'least --memory':<18} {show_size(self.most_bytes)}"])
+
+
+def _measured() -> list[str]:
+    return [name for name in cost.known() if name != "count"]
+
+
+def forecast(
+    source: Any,
+    recipe: str,
+    *,
+    vector_size: int | None = None,
+    workers: int | None = None,
+    counting: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Forecast:
+    """Judge what ``train`` with the same arguments would take: from counts that are there, or from a sample of a corpus.
+
+    >>> import firthian as ft
+    >>> counts = ft.count(["to be or not to be"] * 5, window=2)
+    >>> forecast(counts, "svd", vector_size=2).training.seconds > 0
+    True
+    """
+    chosen = find_recipe(recipe)
+    settings = chosen.settings(options)
+    if chosen.source == "vectors":
+        raise FirthianError(f"the recipe {chosen.name} learns from vectors", hint="a dry run needs counts or a corpus")
+    busy = check_workers(workers)
+    if is_counts(source):
+        counts = source if isinstance(source, Counts) else Counts.load(source, verify=False)
+        counted, speed = None, 1.0
+        tokens, words, pairs = int(counts.vocabulary.counts.sum()), len(counts.vocabulary), counts.pairs
+    else:
+        counted = estimate(source, **{**chosen.counting, **(counting or {})})
+        tokens, words, pairs, speed = counted.tokens, counted.words, counted.pairs, counted.speed
+    dimension = check_dimension(chosen, vector_size, words)
+    # Measured under the name that users know: an alias, where that is the better known one.
+    name = next((name for name in (chosen.name, *chosen.aliases) if name in _measured()), None)
+    took = None
+    if name is not None:
+        usual = {option.name: option.default for option in chosen.options}
+        passes = settings["epochs"] / usual["epochs"] if usual.get("epochs") else 1.0
+        took = cost.predict(name, cost.Size(tokens, words, pairs, dimension), busy, speed, passes)
+    most = chosen.memory.needed(Problem(words, pairs, dimension, tokens if chosen.source == "tokens" else 0))
+    return Forecast(chosen.name, tokens, words, pairs, dimension, busy, counted, took, most)

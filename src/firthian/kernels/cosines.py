@@ -1,0 +1,25 @@
+"""Products of one query with many rows: read every row once, at the speed of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+# The sum of a row may be taken in lanes: its order then depends on the machine's vectors, never on blocks or threads.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def scaled_products(matrix: Array, query: Array, inverse: Array, out: Array) -> None:
+    """Set ``out[i]`` to the product of row i with the query, times ``inverse[i]``.
+
+    A plain loop over one row after the other: BLAS takes several rows at a time to spare reads of the query, which is
+    in the cache anyway, and so reads memory in several places at once, which was slower by a third.
+    """
+    for row in range(matrix.shape[0]):
+        total = np.float32(0)
+        for column in range(matrix.shape[1]):
+            total += matrix[row, column] * query[column]
+        out[row] = total * inverse[row]

@@ -1,0 +1,76 @@
+"""Messages read as one voice: one line, what and where, then the remedy; options as they were typed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import firthian
+
+SOURCE = Path(firthian.__file__).parent
+
+
+def errors() -> Iterator[tuple[str, list[str]]]:
+    """Give the place and the literal texts of every ``FirthianError`` in the source."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "FirthianError":
+                parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+                yield f"{file.name}:{node.lineno}", [text for part in parts if (text := literal(part))]
+
+
+def literal(node: ast.expr) -> str:
+    """Give the text of a string, with X for what is filled in; nothing for what is not a string."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+    return ""
+
+
+def test_messages_have_one_form() -> None:
+    found = list(errors())
+    assert len(found) > 200
+    for place, texts in found:
+        for text in texts:
+            assert "\n" not in text, place
+            assert text == text.strip(), place
+            assert not text.endswith((".", "!", ":")), f"{place}: {text}"
+            assert not text[0].isupper() or text[0] == "X" or text.startswith(("CoNLL", "Vectors")), f"{place}: {text}"
+
+
+def test_hints_say_what_to_do_and_do_not_ask() -> None:
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "hint" and (text := literal(node.value)):
+                assert not text.endswith("?") or text.startswith("did you mean"), (
+                    f"{file.name}:{node.value.lineno}: {text}"
+                )
+
+
+@pytest.mark.parametrize(
+    ("flags", "shown"),
+    [
+        (["--window", "0"], "firth: --window must be from 1"),
+        (["--sample-mode", "maybe"], "firth: --sample-mode must be one of drop, expected"),
+        (["--min-count", "0"], "firth: --min-count must be at least 1"),
+        (["--workers", "0"], "firth: --workers must be at least 1"),
+    ],
+)
+def test_options_are_named_as_they_were_typed(
+    firth: Callable[..., Any], tmp_path: Path, flags: list[str], shown: str
+) -> None:
+    (tmp_path / "x.txt").write_text("tea with milk\n" * 10)
+    firth("count", tmp_path / "x.txt", "-o", tmp_path / "counts", *flags).complains(shown)
+
+
+def test_options_of_recipes_are_named_as_they_were_typed(firth: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("tea with milk\n" * 10)
+    command = ("train", tmp_path / "x.txt", "-m", "svd", "-o", tmp_path / "vectors")
+    firth(*command, "--set", "eigenvalue-power=much").complains("firth: --set eigenvalue_power must be a number")
+    firth(*command, "--dim", "0").complains("firth: --dim must be at least 1")
+    firth(*command, "--vector-size", "0").complains("firth: --vector-size must be at least 1")
