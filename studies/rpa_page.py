@@ -252,11 +252,12 @@ def claims(cells: Cells) -> str:
     lines.append(f"* The best RPA beats PA on one-hot features: on {won} of {asked} tasks.")
     random = [(rpa, every.get(("glove-50", task))) for (row, task), (_, rpa) in every.items() if row == "random-200"]
     known = [(rpa, glove[1]) for rpa, glove in random if glove]
-    gain = 100 * float(np.mean([a - b for a, b in known] or [0]))
-    lines.append(
-        "* Random vectors do as well as trained ones: RPA from 200 random dimensions is above that from GloVe on "
-        f"{sum(a > b for a, b in known)} of {len(known)} tasks, by {gain:+.1f} points in the mean."
-    )
+    if known:
+        gain = 100 * float(np.mean([a - b for a, b in known]))
+        lines.append(
+            "* Random vectors do as well as trained ones: RPA from 200 random dimensions is above that from GloVe on "
+            f"{sum(a > b for a, b in known)} of {len(known)} tasks, by {gain:+.1f} points in the mean."
+        )
     both = [key for key in every if key in pairs["once"]]
     if both:
         falls = [np.mean([every[key][side] - pairs["once"][key][side] for key in both]) for side in (0, 1)]
