@@ -8,7 +8,7 @@ TORCH ?= torch==2.13.0
 # The checker of accessibility is fetched, never kept in the repository.
 AXE := build/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: browser demo test test-slow test-heavy lint bench studies studies-quick docs docs-output fuzz clean
+.PHONY: browser demo test test-slow test-cluster test-heavy lint bench studies studies-quick docs docs-output fuzz clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -43,10 +43,13 @@ browser:  ## chromium and axe-core for the browser tests, where they can be had;
 	  || echo "axe-core is not here and npm cannot fetch it: the tests of accessibility will be skipped"
 
 test: $(STAMPS)/dev lint browser  ## the whole test suite
-	$(BIN)/pytest -n 2 -m 'not slow'
+	$(BIN)/pytest -n 2 --dist loadgroup -m 'not slow and not cluster'
 
 test-slow: $(STAMPS)/dev  ## the long tests too
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup -m 'not cluster'
+
+test-cluster: $(STAMPS)/dev  ## every recipe, and every kind of loss, on Ray clusters that the tests start and stop
+	$(BIN)/pytest -n 0 tests/cluster
 
 test-heavy: $(STAMPS)/heavy  ## exports in the libraries that need torch, the notebook in Jupyter
 	$(BIN)/pytest -m slow tests/vectors/test_exports_heavy.py tests/notebook

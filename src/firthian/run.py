@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from firthian.checkpoints import Array, Checkpoint, Nowhere, Stage
+from firthian.checkpoints import Checkpoint, Nowhere, Stage
 from firthian.errors import FirthianError
 from firthian.memory import check_budget
-from firthian.parallel import Executor, Threads
+from firthian.parallel import Array, Executor, Part, Threads, check_workers
 from firthian.progress import Progress, Silent
 
 Result = TypeVar("Result")
@@ -41,11 +41,23 @@ class Run:
         memory: str | int | None = None,
         progress: Progress | None = None,
         checkpoint: Checkpoint | None = None,
+        executor: Executor | None = None,
     ) -> Run:
-        """Check what the user said and fill in the rest."""
+        """Check what the user said and fill in the rest; ``executor`` is for work elsewhere than in threads."""
         if seed < 0:
             raise FirthianError(f"seed must be at least 0, got {seed}", hint="1 will do")
-        return cls(seed, Threads(workers), check_budget(memory), progress or Silent(), checkpoint or Nowhere())
+        return cls(
+            seed, executor or Threads(workers), check_budget(memory), progress or Silent(), checkpoint or Nowhere()
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Elsewhere only the seed matters: whoever works there is one worker and tells nobody."""
+        return Run, (self.seed, Threads(1))
+
+    @property
+    def threads(self) -> Executor:
+        """Threads of this process, for work that is less than sending the data away."""
+        return Threads(min(self.executor.workers, check_workers(None))) if self.executor.apart else self.executor
 
     def generator(self, *purpose: int) -> np.random.Generator:
         """Give random numbers that belong to the seed and a purpose alone."""
@@ -69,11 +81,35 @@ class Run:
         stage.save(1, arrays)
         return arrays
 
-    def over_rows(self, task: Callable[[int, int], Result], rows: int, block: int = BLOCK_ROWS) -> list[Result]:
-        """Call ``task(first, last)`` for blocks of rows, in parallel, BLAS on one thread; give the results in order."""
+    def over_rows(
+        self,
+        task: Callable[[int, int], Result],
+        rows: int,
+        block: int = BLOCK_ROWS,
+        *,
+        writes: Sequence[Array] = (),
+        updates: Sequence[Array] = (),
+        pairs: Sequence[Array] = (),
+        pointers: Array | None = None,
+        here: bool = False,
+    ) -> list[Result]:
+        """Call ``task(first, last)`` for blocks of rows, in parallel, BLAS on one thread; give the results in order.
+
+        A task that fills arrays in place names them: its rows of those in ``writes``; of those in ``updates``, which it
+        reads before; and of those in ``pairs``, whose rows begin at ``pointers``. It may read and write no other rows of
+        them. ``here`` keeps the work in this process: it is less than sending the data away, or needs this process.
+        """
         blocks = [(first, min(first + block, rows)) for first in range(0, rows, block)]
+        parts = [Part(array, _rows) for array in writes] + [Part(array, _rows, updates=True) for array in updates]
+        if pointers is not None:
+            parts += [Part(array, lambda ends: slice(pointers[ends[0]], pointers[ends[1]])) for array in pairs]
+        executor = self.threads if here else self.executor
         with one_blas_thread():
-            return list(self.executor.map(lambda ends: task(*ends), blocks))
+            return executor.collect(lambda ends: task(*ends), blocks, parts)
+
+
+def _rows(ends: tuple[int, int]) -> slice:
+    return slice(*ends)
 
 
 @contextmanager

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -26,6 +25,9 @@ from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.tokens import Tokens
 from firthian.corpus.files import can_be_read_again
 from firthian.corpus.readers import Corpus, Files
+from firthian.corpus.remote import is_url
+from firthian.corpus.segments import cut_segments
+from firthian.corpus.shards import corpus_checksum
 from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
 from firthian.stopping import Stop
@@ -187,16 +189,18 @@ def stamps(corpus: Corpus) -> list[list[Any]] | None:
     """Give path, size and time of each file of a corpus; None where it is not made of files that stay."""
     if not isinstance(corpus, Files) or not all(map(can_be_read_again, corpus.files)):
         return None
+    if any(map(is_url, corpus.files)):
+        return None
     found = [(Path(file).absolute(), Path(file).stat()) for file in corpus.files]
     return [[str(path), state.st_size, state.st_mtime_ns] for path, state in found]
 
 
 def digest(corpus: Corpus) -> str:
     """Give the hash of a corpus's text, as counting does."""
-    found = hashlib.sha256()
-    for piece in corpus.pieces():
-        found.update(piece.text)
-    return found.hexdigest()
+    digests: list[bytes] = []
+    for _ in cut_segments(corpus, digests):
+        pass
+    return corpus_checksum(digests)
 
 
 def fingerprint(data: Counts | Tokens | Vectors) -> dict[str, Any]:

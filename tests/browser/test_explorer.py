@@ -188,7 +188,7 @@ def test_switch_and_compare_models(visit: Visit, served: Served) -> None:
 def test_a_link_brings_everything_back(visit: Visit, served: Served) -> None:
     page = visit.open(served.url)
     page.get_by_label("Model").select_option("second")
-    page.get_by_label("Map", exact=True).select_option("tsne")
+    page.locator("#method").select_option("tsne")
     page.get_by_role("tab", name="Two words").click()
     page.get_by_label("One word").fill("tea")
     page.get_by_label("Another word").fill("coffee")
@@ -218,7 +218,7 @@ def test_light_and_dark_are_remembered(visit: Visit, served: Served) -> None:
 def test_what_is_being_typed_stays(visit: Visit, served: Served) -> None:
     """Facts come from the server while somebody types; they must not wipe the field."""
     page, held = visit.page, []
-    page.route("**/api/models*", held.append)
+    page.route("**/api/models*", lambda route: held.append(route))
     page.goto(served.url)
     page.locator("#word").fill("su")
     while not held:

@@ -7,7 +7,19 @@ from typing import Annotated, Any
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Json, Memory, Output, Seed, Workers, counting_flags, find_source, say, show_json
+from firthian.cli.options import (
+    Cluster,
+    Force,
+    Json,
+    Memory,
+    Output,
+    Seed,
+    Workers,
+    counting_flags,
+    find_source,
+    say,
+    show_json,
+)
 from firthian.progress import on_terminal
 
 
@@ -25,6 +37,7 @@ def compare(
     seed: Seed = 1,
     memory: Memory = None,
     workers: Workers = None,
+    cluster: Cluster = None,
     force: Force = False,
     json: Json = False,
     counting: Any = None,
@@ -39,7 +52,7 @@ def compare(
     with on_terminal() as progress:
         result = compare_recipes(
             find_source(source, settings), model, output, vector_size=vector_size, counting=settings, suite=suite,
-            sets=sets, seed=seed, workers=workers, memory=memory, force=force, progress=progress,
+            sets=sets, seed=seed, workers=workers, cluster=cluster, memory=memory, force=force, progress=progress,
         )  # fmt: skip
     if json:
         show_json(result.to_dict())

@@ -9,6 +9,7 @@ import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import (
+    Cluster,
     Force,
     Json,
     Memory,
@@ -30,6 +31,7 @@ def count(
     output: Output = None,
     memory: Memory = None,
     workers: Workers = None,
+    cluster: Cluster = None,
     seed: Seed = 1,
     dtype: Annotated[str, typer.Option(help="Stored type: float32 or float64.")] = "float32",
     dry_run: Annotated[
@@ -57,8 +59,8 @@ def count(
         raise FirthianError("there is no place for the counts", hint="name a folder with -o")
     with catching_signals(), on_terminal() as progress:
         counts = count_corpus(
-            source, output, memory=memory, workers=workers, seed=seed, dtype=dtype, resume=resume, force=force,
-            progress=progress, **settings,
+            source, output, memory=memory, workers=workers, cluster=cluster, seed=seed, dtype=dtype, resume=resume,
+            force=force, progress=progress, **settings,
         )  # fmt: skip
     if json:
         show_json(

@@ -22,6 +22,10 @@ Memory = Annotated[
 Workers = Annotated[
     int | None, typer.Option(help="Parallel workers; the result does not depend on it. [default: every core]")
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Work on a Ray cluster: auto, ray://HOST:PORT, or local:N; the result does not depend on it."),
+]
 Source = Annotated[str, typer.Argument(metavar="VECTORS", help="A folder of vectors, or a file in any format.")]
 Topn = Annotated[int, typer.Option(help="How many words to show.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from firthian._version import __version__
+from firthian.cluster import open_executor
 from firthian.cooccurrence.counting import count
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import evaluate
-from firthian.parallel import check_workers
+from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
 from firthian.storage import new_folder, write_manifest
@@ -100,6 +101,7 @@ def compare_recipes(
     sets: Any = None,
     seed: int = 1,
     workers: int | None = None,
+    cluster: str | Executor | None = None,
     memory: str | int | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -112,15 +114,16 @@ def compare_recipes(
     progress = progress or Silent()
     candidates = [item if isinstance(item, Candidate) else Candidate.read(item) for item in recipes]
     _check(candidates, source)
-    bench = _Bench(source, dict(counting or {}), seed, workers, memory, progress)
-    if output is None:
-        return bench.run(candidates, vector_size, suite, sets, None)
-    with new_folder(output, force) as folder:
-        from firthian.compare.page import page
+    with open_executor(cluster, workers) as executor:
+        bench = _Bench(source, dict(counting or {}), seed, executor, memory, progress)
+        if output is None:
+            return bench.run(candidates, vector_size, suite, sets, None)
+        with new_folder(output, force) as folder:
+            from firthian.compare.page import page
 
-        result = bench.run(candidates, vector_size, suite, sets, folder / "vectors")
-        (folder / "report.html").write_text(page(result), encoding="utf-8")
-        write_manifest(folder / "report.json", KIND, VERSION, json.loads(json.dumps(result.to_dict())))
+            result = bench.run(candidates, vector_size, suite, sets, folder / "vectors")
+            (folder / "report.html").write_text(page(result), encoding="utf-8")
+            write_manifest(folder / "report.json", KIND, VERSION, json.loads(json.dumps(result.to_dict())))
     return result
 
 
@@ -149,13 +152,13 @@ class _Bench:
         source: Any,
         counting: dict[str, Any],
         seed: int,
-        workers: int | None,
+        executor: Executor,
         memory: str | int | None,
         progress: Progress,
     ) -> None:
         self.source = source
         self.counting = counting
-        self.how: dict[str, Any] = {"workers": workers, "memory": memory, "progress": progress}
+        self.how: dict[str, Any] = {"cluster": executor, "memory": memory, "progress": progress}
         self.seed = seed
         self.counted: dict[str, tuple[Counts, float]] = {}
 
@@ -211,19 +214,19 @@ class _Bench:
             if keep is not None:
                 keep.mkdir(exist_ok=True)
                 vectors.save(keep / _file_name(candidate.name))
-        evaluation = evaluate(found, suite, sets, workers=self.how["workers"], progress=self.how["progress"])
-        return Comparison(entries, evaluation, _machine(self.how["workers"]))
+        evaluation = evaluate(found, suite, sets, cluster=self.how["cluster"], progress=self.how["progress"])
+        return Comparison(entries, evaluation, _machine(self.how["cluster"].workers))
 
 
 def _file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_.=" else "_" for letter in name)
 
 
-def _machine(workers: int | None) -> dict[str, Any]:
+def _machine(workers: int) -> dict[str, Any]:
     return {
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
-        "workers": check_workers(workers),
+        "workers": workers,
         "python": platform.python_version(),
         "firthian": __version__,
     }

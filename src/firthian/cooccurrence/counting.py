@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from firthian._version import __version__
+from firthian.cluster import open_executor
+from firthian.cooccurrence.apart import count_apart
 from firthian.cooccurrence.counts import Counts, temporary_target, write_counts
 from firthian.cooccurrence.options import CountOptions
 from firthian.cooccurrence.rows import (
@@ -29,6 +31,7 @@ from firthian.cooccurrence.rows import (
     write_run,
 )
 from firthian.cooccurrence.streams import BYTES_PER_TOKEN, groups
+from firthian.corpus.apart import KeptSpool, tokenize_apart
 from firthian.corpus.phrases import PhraseOptions, find_phrases
 from firthian.corpus.readers import Corpus, open_corpus
 from firthian.corpus.segments import SEGMENT_BYTES
@@ -38,7 +41,7 @@ from firthian.corpus.types import NoWordsLeftError, VocabularyLimits, Vocabulary
 from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
 from firthian.memory import INTERPRETER_BYTES, check_budget, show_size
-from firthian.parallel import Executor, Threads
+from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.storage import check_folder, mend, replace, write_file
 
@@ -140,7 +143,8 @@ class HowToRun:
 
     @property
     def _in_flight(self) -> int:
-        return self.executor.workers + 2
+        # Elsewhere each worker has a memory of its own.
+        return (1 if self.executor.apart else self.executor.workers) + 2
 
     def group_tokens(self, words: int) -> int:
         """How many tokens can be counted at once: what the fixed parts leave of the budget."""
@@ -184,14 +188,13 @@ def _run_job(job: CountJob, target: Path, how: HowToRun, resume: bool, force: bo
 
 def prepare(job: CountJob, folder: Path, how: HowToRun) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
     """Tokenise into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
-    spool = tokenize_corpus(
-        job.corpus, job.tokenizer, folder, how.executor, how.progress, job.strict, how.segment_bytes
-    )
+    tokenize = tokenize_apart if how.executor.apart else tokenize_corpus
+    spool = tokenize(job.corpus, job.tokenizer, folder, how.executor, how.progress, job.strict, how.segment_bytes)
     found_phrases = 0
     if job.phrases is not None:
         spool, found_phrases = _join_phrases(spool, job.phrases, how)
     how.progress.start("building vocabulary")
-    result = build_vocabulary(spool.__iter__, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+    result = build_vocabulary(spool.tables, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
     return spool, result, _record(job, spool, result, found_phrases)
 
 
@@ -229,7 +232,7 @@ def _join_phrases(spool: Spool, options: PhraseOptions, how: HowToRun) -> tuple[
         how.progress.start(f"finding phrases {number + 1}")
         limits = VocabularyLimits(min_count=options.min_count)
         try:
-            result = build_vocabulary(spool.__iter__, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+            result = build_vocabulary(spool.tables, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
         except NoWordsLeftError:
             break
         folder = spool.folder / f"phrases-{number}"
@@ -257,6 +260,11 @@ def _count_spool(
     words = len(vocabulary)
     weights, _ = options.integer_weights()
     before, after = options.sides(weights)
+    if isinstance(spool, KeptSpool):
+        how.progress.start("counting windows", spool.tokens)
+        blocks = count_apart(spool, vocabulary, options, how.executor, how.group_tokens(words), how.progress)
+        write_counts(staging, blocks, vocabulary, options, record)
+        return
     # The budget may be another one than that of the attempt whose runs we find: only segments say what is done.
     runs = finished_runs(folder, spool.sha256, words)
     done = runs[-1].segments[1] if runs else 0
@@ -355,6 +363,7 @@ def count(
     strict: bool = False,
     memory: str | int | None = None,
     workers: int | None = None,
+    cluster: str | Executor | None = None,
     resume: bool = False,
     force: bool = False,
     progress: Progress | None = None,
@@ -362,7 +371,8 @@ def count(
     """Count which words occur near which in a corpus.
 
     ``corpus`` is a path, a list of paths, or an iterable of texts or token lists that can be iterated again.
-    With ``output`` the counts are kept in that folder, else they live as long as the object.
+    With ``output`` the counts are kept in that folder, else they live as long as the object. ``cluster`` names a Ray
+    cluster to count on (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
 
     >>> counts = count(["the cat sat", "the cat ran"], min_count=1, window=1, weighting="flat")
     >>> counts["the", "cat"], counts["sat", "ran"]
@@ -390,18 +400,19 @@ def count(
         text_column=text_column,
         strict=strict,
     )
-    how = HowToRun(Threads(workers), check_budget(memory), progress or Silent())
-    if output is None:
-        target = temporary_target()
-        try:
-            run_job(job, target, how)
-        except BaseException:
-            shutil.rmtree(target.parent, ignore_errors=True)
-            raise
-        return Counts.load_temporary(target)
-    target = check_folder(output, force)
-    run_job(job, target, how, resume, force)
-    return Counts.load(target, verify=False)
+    with open_executor(cluster, workers) as executor:
+        how = HowToRun(executor, check_budget(memory), progress or Silent())
+        if output is None:
+            target = temporary_target()
+            try:
+                run_job(job, target, how)
+            except BaseException:
+                shutil.rmtree(target.parent, ignore_errors=True)
+                raise
+            return Counts.load_temporary(target)
+        target = check_folder(output, force)
+        run_job(job, target, how, resume, force)
+        return Counts.load(target, verify=False)
 
 
 def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozenset[str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +33,15 @@ class RowBlock:
     sums: Array
 
 
+def joined(blocks: Sequence[RowBlock]) -> RowBlock:
+    """Make one block of several, one after another."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return RowBlock(
+        *(np.concatenate([getattr(block, name) for block in blocks]) for name in ("sizes", "columns", "sums"))
+    )
+
+
 class Scratch(threading.local):
     """A dense row of sums and a bit for each of its entries, for each thread its own; cleared between uses."""
 
@@ -49,11 +58,11 @@ class Runs(Protocol):
         ...
 
 
-def cut_rows(most_pairs: Array, block_pairs: int = BLOCK_PAIRS) -> list[tuple[int, int]]:
-    """Cut rows into blocks, given the most pairs each can have; where they are cut changes no result."""
+def cut_rows(most_pairs: Array, block_pairs: int = BLOCK_PAIRS, also: Sequence[int] = ()) -> list[tuple[int, int]]:
+    """Cut rows into blocks, given the most pairs each can have, and ``also`` at some rows; it changes no result."""
     ends = np.concatenate([[0], np.cumsum(most_pairs)])
     steps = np.arange(block_pairs, ends[-1], block_pairs)
-    cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, steps, side="right") - 1, [most_pairs.size]]))
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, steps, side="right") - 1, [most_pairs.size], also]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
@@ -65,8 +74,12 @@ def count_blocks(
     after: Array,
     executor: Executor,
     block_pairs: int = BLOCK_PAIRS,
+    cuts: Sequence[int] = (),
 ) -> Iterator[RowBlock]:
-    """Count the windows around the words of ``stream[core]``; what lies outside the core is context only."""
+    """Count the windows around the words of ``stream[core]``; what lies outside the core is context only.
+
+    Blocks end at the rows ``cuts``, and where they would be too large.
+    """
     from firthian.kernels import windows as kernel
 
     pointers, positions = _index(stream, core, words, executor)
@@ -97,7 +110,7 @@ def count_blocks(
         )
         return RowBlock(sizes, columns[:used], sums[:used])
 
-    return executor.map(count, cut_rows(most_pairs, block_pairs))
+    return executor.map(count, cut_rows(most_pairs, block_pairs, cuts))
 
 
 def _index(stream: Array, core: tuple[int, int], words: int, executor: Executor) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from firthian.cooccurrence.options import CountOptions
 from firthian.corpus.segments import Segment
-from firthian.corpus.spool import Spool
+from firthian.corpus.spool import Spool, Start
 from firthian.corpus.types import TypeTable
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.parallel import Executor
@@ -44,7 +44,7 @@ def groups(
 
     A group holds whole segments, at least one. How the corpus is grouped changes no sum.
     """
-    pieces = _selected(spool, vocabulary, options, executor)
+    pieces = spool.over(selection(vocabulary, options), executor)
     ahead: deque[Array] = deque()
     tail = np.empty(0, dtype=np.int32)
     for _ in range(skip):
@@ -84,19 +84,17 @@ def _next(pieces: Iterator[Array], ahead: deque[Array]) -> Array | None:
     return ahead.popleft() if ahead else next(pieces, None)
 
 
-def _selected(spool: Spool, vocabulary: Vocabulary, options: CountOptions, executor: Executor) -> Iterator[Array]:
-    """Give each segment's stream; a document that goes on in the next segment has no end mark there."""
+def selection(vocabulary: Vocabulary, options: CountOptions) -> Callable[[Segment, Start], Array]:
+    """Give what makes a stream of a segment; a document that goes on in the next one has no end mark there."""
     from firthian.kernels.selection import select
 
     table = TypeTable.of_words(vocabulary.words)
     thresholds = np.empty(0, dtype=np.uint64)
     if options.sample > 0 and options.sample_mode == "drop":
         thresholds = probability_bounds(options.keep_probabilities(vocabulary.counts))
-    seed = np.uint64(options.seed)
+    seed, keep_positions = np.uint64(options.seed), options.keep_positions
 
-    def task(number: int) -> Array:
-        segment: Segment = spool.read(number)
-        start = spool.starts[number]
+    def select_segment(segment: Segment, start: Start) -> Array:
         stream = np.empty(segment.ids.size + segment.document_starts.size + 1, dtype=np.int32)
         used = select(
             segment.ids,
@@ -106,7 +104,7 @@ def _selected(spool: Spool, vocabulary: Vocabulary, options: CountOptions, execu
             seed,
             start.document,
             start.position,
-            options.keep_positions,
+            keep_positions,
             stream,
         )
         if not segment.ends_inside:
@@ -114,7 +112,7 @@ def _selected(spool: Spool, vocabulary: Vocabulary, options: CountOptions, execu
             used += 1
         return stream[:used].copy()
 
-    return executor.map(task, range(spool.segments))
+    return select_segment
 
 
 def probability_bounds(keep: Array) -> Array:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from firthian.corpus.remote import find_remote, is_url, open_remote, remote_size
 from firthian.errors import FirthianError, from_os_error, require
 
 #: How much of a file is read at a time.
@@ -31,6 +32,8 @@ def find_files(paths: list[str]) -> list[str]:
     for path in paths:
         if path == STDIN:
             files.append(path)
+        elif is_url(path):
+            files.extend(find_remote(path))
         elif os.path.isdir(path):
             found = [
                 item
@@ -56,7 +59,7 @@ def _is_not_text(name: str) -> bool:
 
 def can_be_read_again(path: str) -> bool:
     """Tell files from standard input, pipes and the like."""
-    return path != STDIN and os.path.isfile(path)
+    return path != STDIN and (is_url(path) or os.path.isfile(path))
 
 
 def plain_suffix(path: str) -> str:
@@ -170,6 +173,9 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
             raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer), CHUNK_BYTES)
             yield _decompressed(raw)
             raw.detach()
+        elif is_url(path):
+            with open_remote(path, CHUNK_BYTES) as remote:
+                yield _decompressed(remote)
         else:
             with open(path, "rb", buffering=CHUNK_BYTES) as file:
                 before = os.fstat(file.fileno())
@@ -207,13 +213,70 @@ def chunks(path: str) -> Iterator[bytes]:
         while data := file.read(CHUNK_BYTES):
             if first:
                 first = False
-                if b"\0" in data[:8192]:
-                    raise FirthianError(
-                        f"{path} is not text (it holds NUL bytes)",
-                        hint="convert it to UTF-8 text first, e.g. with iconv",
-                    )
-                data = data.removeprefix(b"\xef\xbb\xbf")
+                data = _text_only(path, data).removeprefix(b"\xef\xbb\xbf")
             yield data
+
+
+def _text_only(path: str, data: bytes) -> bytes:
+    if b"\0" in data[:8192]:
+        raise FirthianError(
+            f"{path} is not text (it holds NUL bytes)", hint="convert it to UTF-8 text first, e.g. with iconv"
+        )
+    return data
+
+
+def is_plain(path: str) -> bool:
+    """Tell whether a file's bytes are its text: it is not compressed, and has no byte order mark."""
+    with _open(path) as file:
+        return _decompressed(file) is file and not file.peek(3).startswith(b"\xef\xbb\xbf")
+
+
+def chunks_between(path: str, begin: int, end: int | None) -> Iterator[bytes]:
+    """Read those lines of a plain file that begin in a range of its bytes, piece by piece."""
+    try:
+        with _open(path) as file:
+            at, stop = _line_start(file, begin), _line_start(file, end) if end is not None else None
+            file.seek(at)
+            while data := file.read(CHUNK_BYTES if stop is None else min(CHUNK_BYTES, stop - at)):
+                yield _text_only(path, data) if at == 0 else data
+                at += len(data)
+    except OSError as error:
+        error.filename = error.filename or path
+        raise from_os_error(error) from error
+
+
+def _line_start(file: io.BufferedReader[Any], at: int) -> int:
+    """Find where the first line begins that begins at a byte or later."""
+    if at == 0:
+        return 0
+    file.seek(at - 1)
+    while line := file.readline(CHUNK_BYTES):
+        if line.endswith(b"\n"):
+            break
+    return file.tell()
+
+
+def lines_before(path: str, begin: int) -> int:
+    """Count the lines of a plain file that begin before a byte: for error messages."""
+    found = at = 0
+    with _open(path) as file:
+        stop = _line_start(file, begin)
+        file.seek(0)
+        while at < stop and (data := file.read(min(CHUNK_BYTES, stop - at))):
+            found += data.count(b"\n")
+            at += len(data)
+    return found
+
+
+def _open(path: str) -> io.BufferedReader[Any]:
+    if is_url(path):
+        return open_remote(path, CHUNK_BYTES)
+    return cast("io.BufferedReader[Any]", open(path, "rb", buffering=CHUNK_BYTES))
+
+
+def file_size(path: str) -> int:
+    """Give the bytes of a file as it lies there."""
+    return remote_size(path) if is_url(path) else os.path.getsize(path)
 
 
 def whole_text(path: str, limit: int) -> bytes:
@@ -232,7 +295,7 @@ _FILES_TO_JUDGE_BY = 4
 
 def text_bytes(files: list[str]) -> int:
     """Tell about how many bytes of text some files hold; compressed ones are judged by the beginnings of a few."""
-    sizes = [os.path.getsize(file) for file in files]
+    sizes = [file_size(file) for file in files]
     packed = [number for number, file in enumerate(files) if Path(file).suffix.lower() in _COMPRESSED_SUFFIXES]
     sample = [_expansion(files[number]) for number in packed[:_FILES_TO_JUDGE_BY]]
     growth = sum(sample) / len(sample) if sample else 1.0
@@ -241,8 +304,8 @@ def text_bytes(files: list[str]) -> int:
 
 def _expansion(path: str) -> float:
     """Tell how many bytes of text a byte of a file holds, judged from its beginning."""
-    with open(path, "rb", buffering=0) as file:
-        stream = _decompressed(io.BufferedReader(file))
+    with _open(path) as file:
+        stream = _decompressed(file)
         try:
             read = len(stream.read(4 * CHUNK_BYTES))
         except Exception as error:

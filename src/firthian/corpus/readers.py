@@ -15,7 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from firthian.corpus.files import STDIN, can_be_read_again, chunks, find_files, open_bytes, plain_suffix, text_bytes
+from firthian.corpus.files import (
+    STDIN,
+    can_be_read_again,
+    chunks,
+    chunks_between,
+    file_size,
+    find_files,
+    is_plain,
+    open_bytes,
+    plain_suffix,
+    text_bytes,
+)
+from firthian.corpus.remote import is_url
+from firthian.corpus.shards import SHARD_BYTES, Shard, cut_shards
 from firthian.errors import FirthianError, suggest
 
 #: Parts of a document that is a list of tokens are kept apart by this byte.
@@ -90,18 +103,34 @@ class Files:
             return None
         return text_bytes(self.files)
 
-    def pieces(self) -> Iterator[Piece]:
-        """Read file after file; the end of a file ends its last document."""
-        for path in self.files:
+    def shards(self) -> list[Shard] | None:
+        """Cut the files into parts that can be read alone; None where the text comes in one stream."""
+        if not all(map(can_be_read_again, self.files)):
+            return None
+        return cut_shards(
+            (file, size, self._divisible(file, size))
+            for file, size in zip(self.files, map(file_size, self.files), strict=True)
+        )
+
+    def _divisible(self, path: str, size: int) -> bool:
+        return size > SHARD_BYTES and self._format_of(path) == "lines" and is_plain(path)
+
+    def pieces(self, shard: Shard | None = None) -> Iterator[Piece]:
+        """Read file after file, or only those of a shard; the end of a file ends its last document."""
+        for path in self.files if shard is None else shard.files:
             unfinished = False
-            for piece in self._read(path):
+            whole = shard is None or (shard.begin == 0 and shard.end is None)
+            for piece in self._read(path) if whole or shard is None else _lines(path, shard.begin, shard.end):
                 unfinished = not piece.text.endswith(b"\n")
                 yield piece
             if unfinished:
                 yield Piece(b"\n", path, 0)
 
+    def _format_of(self, path: str) -> str:
+        return self.format if self.format != "auto" else _guess_format(path)
+
     def _read(self, path: str) -> Iterator[Piece]:
-        format = self.format if self.format != "auto" else _guess_format(path)
+        format = self._format_of(path)
         if format == "files":
             return _whole_file(path)
         if format == "wiki":
@@ -124,9 +153,10 @@ def _guess_format(path: str) -> str:
         return "wiki" if file.read(16).lstrip().startswith(b"<doc ") else "lines"
 
 
-def _lines(path: str) -> Iterator[Piece]:
+def _lines(path: str, begin: int = 0, end: int | None = None) -> Iterator[Piece]:
+    """Read lines as they are; where it begins inside a file, they are numbered from there."""
     line = 1
-    for data in chunks(path):
+    for data in chunks(path) if begin == 0 and end is None else chunks_between(path, begin, end):
         lines = data.count(b"\n")
         yield Piece(data, path, line, lines)
         line += lines
@@ -331,10 +361,19 @@ def open_corpus(
     if isinstance(source, list | tuple) and source and all(isinstance(item, str | os.PathLike) for item in source):
         paths = [os.fspath(item) for item in source]
         # One that exists makes all of them paths: a mistyped one must not be counted as a text of one word.
-        if any(isinstance(item, os.PathLike) for item in source) or any(map(_is_path, paths)):
+        if (
+            any(isinstance(item, os.PathLike) for item in source)
+            or any(map(_is_path, paths))
+            or all(map(_is_bare_url, paths))
+        ):
             return Files(paths, format, text_column)
     return Documents(source)
 
 
 def _is_path(text: str) -> bool:
     return text == STDIN or (len(text) < 4096 and "\n" not in text and "\0" not in text and os.path.exists(text))
+
+
+def _is_bare_url(text: str) -> bool:
+    """A text may begin with a URL; one that is nothing else, among others of the kind, is a place."""
+    return is_url(text) and not any(map(str.isspace, text))

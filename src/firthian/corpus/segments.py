@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from firthian.corpus.readers import Corpus
+from firthian.corpus.files import lines_before
+from firthian.corpus.readers import Corpus, Piece
+from firthian.corpus.shards import Shard
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.errors import FirthianError
 
@@ -32,11 +34,13 @@ class SegmentText:
     text: bytes
     #: (offset in the text, file, line) of each piece it is made of.
     origins: list[tuple[int, str, int]]
+    #: Where in its file the shard begins; lines are numbered from there.
+    begin: int = 0
 
     def place(self, offset: int) -> str:
         """Name the file and line of a byte."""
         start, source, line = [origin for origin in self.origins if origin[0] <= offset][-1]
-        newlines = self.text.count(b"\n", start, offset)
+        newlines = self.text.count(b"\n", start, offset) + (lines_before(source, self.begin) if self.begin else 0)
         return f"{source}, line {line + newlines}"
 
 
@@ -74,16 +78,40 @@ class Segment:
 
 
 def cut_segments(
-    corpus: Corpus, digest: hashlib._Hash | None = None, segment_bytes: int = SEGMENT_BYTES
+    corpus: Corpus, digests: list[bytes] | None = None, segment_bytes: int = SEGMENT_BYTES
 ) -> Iterator[SegmentText]:
-    """Cut the stream of a corpus after documents, or inside a very long one at white space; ``digest`` sees all bytes."""
+    """Cut a corpus, shard after shard; ``digests`` gets the SHA-256 of each shard's text."""
+    number = 0
+    shards: Sequence[Shard | None] = shards_of(corpus) or [None]
+    for shard in shards:
+        digest = hashlib.sha256()
+        for text in cut_shard(corpus, shard, digest, segment_bytes, number):
+            number += 1
+            yield text
+        if digests is not None:
+            digests.append(digest.digest())
+
+
+def shards_of(corpus: Corpus) -> list[Shard] | None:
+    """Give the parts of a corpus that can be read alone; None where it is one stream."""
+    shards: Callable[[], list[Shard] | None] | None = getattr(corpus, "shards", None)
+    return shards() if shards is not None else None
+
+
+def cut_shard(
+    corpus: Any, shard: Shard | None, digest: hashlib._Hash, segment_bytes: int = SEGMENT_BYTES, number: int = 0
+) -> Iterator[SegmentText]:
+    """Cut a shard after documents, or inside a very long one at white space; ``digest`` sees all bytes.
+
+    Segments are numbered from ``number`` on.
+    """
+    pieces: Iterator[Piece] = corpus.pieces() if shard is None else corpus.pieces(shard)
+    begin = 0 if shard is None else shard.begin
     waiting = bytearray()
     origins: list[tuple[int, str, int]] = []
-    number = 0
     source, next_line = "", 0
-    for piece in corpus.pieces():
-        if digest is not None:
-            digest.update(piece.text)
+    for piece in pieces:
+        digest.update(piece.text)
         if (piece.source, piece.line) != (source, next_line):
             origins.append((len(waiting), piece.source, piece.line))
         # Where a piece covers other lines than it has newlines, the next one must say where it is.
@@ -93,12 +121,12 @@ def cut_segments(
         while len(waiting) >= segment_bytes:
             cut = _cut_at(waiting, segment_bytes)
             text = bytes(waiting[:cut])
-            yield SegmentText(number, text, [origin for origin in origins if origin[0] < cut])
+            yield SegmentText(number, text, [origin for origin in origins if origin[0] < cut], begin)
             number += 1
             del waiting[:cut]
             origins = _origins_after(origins, text)
     if waiting:
-        yield SegmentText(number, bytes(waiting), origins)
+        yield SegmentText(number, bytes(waiting), origins, begin)
 
 
 def _origins_after(origins: list[tuple[int, str, int]], text: bytes) -> list[tuple[int, str, int]]:

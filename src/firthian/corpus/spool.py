@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,10 +21,14 @@ from firthian.corpus.segments import (
     tokenize_segment,
     write_segment,
 )
+from firthian.corpus.shards import corpus_checksum
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.errors import FirthianError
 from firthian.parallel import Executor
 from firthian.progress import Progress
+
+Result = TypeVar("Result")
+SomeSpool = TypeVar("SomeSpool", bound="Spool")
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,14 @@ class Spool:
             self.starts.append(Start(start.document + last.documents, position))
         self.sizes.append(size)
 
+    def tables(self) -> Iterator[Segment]:
+        """Give segments that together hold every type with its count; their text does not matter."""
+        return iter(self)
+
+    def over(self, task: Callable[[Segment, Start], Result], executor: Executor) -> Iterator[Result]:
+        """Give ``task(segment, start)`` for every segment, in order."""
+        return executor.map(lambda number: task(self.read(number), self.starts[number]), range(self.segments))
+
     def map(self, task: Callable[[Segment], Segment], prefix: str, executor: Executor) -> Spool:
         """Make another spool by changing each segment alone."""
         result = Spool(self.folder, prefix)
@@ -114,14 +126,15 @@ class Spool:
         def change(number: int) -> SegmentSize:
             segment = task(self.read(number))
             write_segment(result.path(number), segment, "")
-            return _measure(segment, self.sizes[number].text_bytes)
+            return measure(segment, self.sizes[number].text_bytes)
 
         for size in executor.map(change, range(self.segments)):
             result.append(size)
         return result
 
 
-def _measure(segment: Segment, text_bytes: int) -> SegmentSize:
+def measure(segment: Segment, text_bytes: int) -> SegmentSize:
+    """Note what the flow needs to know of a segment."""
     lengths = np.diff(segment.document_starts, append=segment.ids.size)
     return SegmentSize(
         tokens=segment.ids.size,
@@ -147,7 +160,7 @@ def tokenize_corpus(
 ) -> Spool:
     """Tokenise a corpus into a spool; segments that are there already, of the same text, are taken as they are."""
     spool = Spool(folder)
-    digest = hashlib.sha256()
+    digests: list[bytes] = []
 
     def task(source: SegmentText) -> SegmentSize:
         path = spool.path(source.number)
@@ -156,13 +169,18 @@ def tokenize_corpus(
         if segment is None:
             segment = tokenize_segment(source, tokenizer, corpus.tokenized, strict)
             write_segment(path, segment, fingerprint)
-        return _measure(segment, len(source.text))
+        return measure(segment, len(source.text))
 
     progress.start("reading text", corpus.size())
-    for size in executor.map(task, cut_segments(corpus, digest, segment_bytes)):
+    for size in executor.map(task, cut_segments(corpus, digests, segment_bytes)):
         spool.append(size)
         progress.advance(size.text_bytes)
+    return finished(spool, digests)
+
+
+def finished(spool: SomeSpool, digests: list[bytes]) -> SomeSpool:
+    """Check that there is something in a spool, and note the checksum of its text."""
     if not spool.tokens:
         raise FirthianError("the corpus holds no words", hint="check the file, its format and the tokenizer")
-    spool.sha256 = digest.hexdigest()
+    spool.sha256 = corpus_checksum(digests)
     return spool

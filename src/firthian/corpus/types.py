@@ -86,6 +86,19 @@ class TypeTable:
                     [self.pool, np.empty(max(self.pool.size, segment.pool.size), dtype=np.uint8)]
                 )
 
+    def as_segment(self) -> Segment:
+        """Give the types as a segment without text, to be added to another table."""
+        end = int(self.starts[self.size])
+        return Segment(
+            ids=np.empty(0, dtype=np.int32),
+            document_starts=np.zeros(1, dtype=np.int64),
+            hashes=self.hashes[: self.size].copy(),
+            starts=self.starts[: self.size + 1].copy(),
+            pool=self.pool[:end].copy(),
+            counts=self.counts[: self.size].copy(),
+            ends_inside=False,
+        )
+
     def _grow(self) -> None:
         from firthian.kernels import tokens as kernel
 

@@ -94,7 +94,7 @@ def judge(
 
 def suite(vectors: Any, options: Any, run_: Run) -> dict[str, Any]:
     """Run as a suite of ``firthian.evaluate``."""
-    return run(vectors, **options.more, seed=run_.seed, workers=run_.executor.workers, progress=run_.progress)
+    return run(vectors, **options.more, seed=run_.seed, workers=run_.threads.workers, progress=run_.progress)
 
 
 def _names(wanted: str | Iterable[str], known: Mapping[str, Any], what: str) -> list[str]:

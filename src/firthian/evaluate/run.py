@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from firthian.cluster import open_executor
 from firthian.errors import FirthianError
 from firthian.evaluate.options import Options
 from firthian.evaluate.ranks import RESAMPLES
 from firthian.evaluate.report import Evaluation, plain
 from firthian.evaluate.sets import Set, choose
-from firthian.evaluate.suites import DEFAULT_SUITES, check_options, find_suites
+from firthian.evaluate.suites import DEFAULT_SUITES, Suite, check_options, find_suites
+from firthian.parallel import Executor
 from firthian.progress import Progress
 from firthian.run import Run
 from firthian.vectors.vectors import Vectors
@@ -31,6 +33,7 @@ def evaluate(
     resamples: int = RESAMPLES,
     seed: int = 1,
     workers: int | None = None,
+    cluster: str | Executor | None = None,
     progress: Progress | None = None,
     **more: Any,
 ) -> Evaluation:
@@ -40,7 +43,7 @@ def evaluate(
     common sets or files of your own, of word pairs or analogies; without them, every common set that is here is asked.
     ``oov`` says what becomes of items with unknown words: ``skip`` them, or count them with a score of ``zero``.
     ``score`` of a pair is its ``cosine``, ``euclidean`` (distance) or ``product-kernel`` (Gaussian vectors).
-    Further arguments are options of the chosen suites.
+    Further arguments are options of the chosen suites. ``cluster`` names a Ray cluster that answers the analogies.
 
     >>> import firthian as ft
     >>> import numpy as np
@@ -54,7 +57,20 @@ def evaluate(
     check_options(suites, more)
     chosen, absent = choose(sets, [one.name for one in suites])
     options = Options(chosen, oov, score, restrict_vocab, resamples, more)
-    run = Run.create(seed, workers, None, progress)
+    with open_executor(cluster, workers) as executor:
+        return _evaluate(
+            vectors, suites, chosen, absent, options, Run.create(seed, workers, None, progress, executor=executor)
+        )
+
+
+def _evaluate(
+    vectors: Source | Iterable[Source] | Mapping[str, Source],
+    suites: list[Suite],
+    chosen: Mapping[str, list[Any]],
+    absent: list[str],
+    options: Options,
+    run: Run,
+) -> Evaluation:
     # A suite of sets is left out when all the wanted sets belong to another.
     suites = [one for one in suites if chosen.get(one.name, [None])]
     results: dict[str, dict[str, Mapping[str, Any]]] = {}

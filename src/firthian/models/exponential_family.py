@@ -15,6 +15,7 @@ from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
 from firthian.models.families import Binomial, Family, Gaussian, LogGaussian, NegativeBinomial, Poisson, Tweedie
 from firthian.models.psd import WeightedPMI
+from firthian.parallel import constant
 from firthian.run import Run
 from firthian.solvers.operators import SparseOperator
 from firthian.solvers.spectral import top_eigen
@@ -39,6 +40,10 @@ class SeenPairs:
     indices: Array
     values: Array
     weights: Array
+
+    def __post_init__(self) -> None:
+        for name, array in vars(self).items():
+            object.__setattr__(self, name, constant(array))
 
     @property
     def rows(self) -> int:

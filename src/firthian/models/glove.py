@@ -73,7 +73,7 @@ class GloVe:
         sparse = (counts.indptr, counts.indices, counts.values)
         sizes = np.zeros((PARTS, PARTS), dtype=np.int64)
         parts = range(PARTS)
-        list(self.run.executor.map(lambda part: kernel.count_cells(*sparse, part, PARTS, sizes[part]), parts))
+        list(self.run.threads.map(lambda part: kernel.count_cells(*sparse, part, PARTS, sizes[part]), parts))
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         pairs = int(starts[-1])
         rows, columns = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
@@ -87,5 +87,5 @@ class GloVe:
             weights[place] = self.weight(targets[place])
             np.log(targets[place], out=targets[place])
 
-        list(self.run.executor.map(fill, parts))
+        list(self.run.threads.map(fill, parts))
         return Pairs(rows, columns, targets, weights, starts)

@@ -13,6 +13,7 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
+from firthian.parallel import constant
 from firthian.run import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -59,9 +60,10 @@ class WeightedPMI:
         self.scale = Scale(kappa, _root_at(values, round(cut * self.words**2), weight_power), weight_power)
         self.targets = np.empty(values.size, dtype=np.float32)
         self.weights = np.empty(values.size, dtype=np.float32)
-        run.over_rows(lambda first, last: self._fill(values, first, last), self.words)
+        run.over_rows(lambda first, last: self._fill(values, first, last), self.words, here=True)
         if counts.options.context != "both":
             self._symmetrise(self.words)
+        self.indptr, self.indices = constant(self.indptr), constant(self.indices)
 
     def stats(self) -> dict[str, Any]:
         """Give what words that are added later need to know."""
@@ -107,7 +109,7 @@ class WeightedPMI:
             error = (self.targets[low:high] - fitted[low:high]).astype(np.float64)
             return float(np.dot(self.weights[low:high] * error, error))
 
-        return 0.5 * float(np.sum(self.run.over_rows(part, self.words)))
+        return 0.5 * float(np.sum(self.run.over_rows(part, self.words, here=True)))
 
 
 def _corner(counts: Counts, words: int) -> tuple[Array, Array, Array]:

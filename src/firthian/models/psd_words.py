@@ -103,7 +103,8 @@ def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
     for begin in range(done, words, SAVED_WORDS):
         end = min(begin + SAVED_WORDS, words)
         pointers, mu, rows = relations.indptr[begin : end + 1], ridge[begin:end], out[begin:end]
-        run.over_rows(functools.partial(_fold_in, relations, pointers, core, mu, rows), end - begin, BLOCK_WORDS)
+        task = functools.partial(_fold_in, relations, pointers, core, mu, rows)
+        run.over_rows(task, end - begin, BLOCK_WORDS, writes=[rows])
         run.progress.advance(end - begin)
         stage.save(end, {"vectors": out[:end]})
     return out

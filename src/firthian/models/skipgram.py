@@ -129,7 +129,7 @@ class SkipGram:
         def step(part: int, other: int) -> float:
             return float(kernel.logistic_steps(samples, starts, part * PARTS + other, words, contexts, rate))
 
-        pairs = sum(self.run.executor.map(draw, range(PARTS)))
+        pairs = sum(self.run.threads.map(draw, range(PARTS)))
         shifts = self.run.generator(stretch.epoch, stretch.position).permutation(PARTS).tolist()
         return math.fsum(over_cells(self.run, step, shifts)), pairs
 

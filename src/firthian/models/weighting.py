@@ -37,7 +37,7 @@ def seen_pairs(
             sizes = np.bincount(rows[kept] - first, minlength=last - first)
         return sizes, np.asarray(columns), values
 
-    parts = run.over_rows(of_rows, counts.shape[0], BLOCK)
+    parts = run.over_rows(of_rows, counts.shape[0], BLOCK, here=True)
     indptr = np.concatenate([[0], np.cumsum(np.concatenate([sizes for sizes, _, _ in parts]))])
     columns = np.concatenate([columns for _, columns, _ in parts])
     values = np.concatenate([values for _, _, values in parts])

@@ -160,9 +160,12 @@ def pattern_products(model: Any, factor: Array, run: Run) -> Array:
     """Give ``U·Uᵀ`` on the pairs that were seen."""
     from firthian.kernels.sparse import inner_products
 
-    fitted = np.empty(model.indices.size, dtype=np.float32)
+    indptr, indices = model.indptr, model.indices
+    fitted = np.empty(indices.size, dtype=np.float32)
     run.over_rows(
-        lambda first, last: inner_products(model.indptr, model.indices, factor, factor, first, last, fitted),
+        lambda first, last: inner_products(indptr, indices, factor, factor, first, last, fitted),
         factor.shape[0],
+        pairs=[fitted],
+        pointers=indptr,
     )
     return fitted

@@ -18,7 +18,7 @@ import numpy as np
 from firthian.models.bayes import BayesianLogistic, Side
 from firthian.packing import unpack
 from firthian.run import Run
-from firthian.solvers.posterior import BLOCK, Gaussians, State
+from firthian.solvers.posterior import BLOCK, Gaussians, Moments, State
 from firthian.solvers.variational import background_of, gather_block
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -31,30 +31,32 @@ def calibrate(model: BayesianLogistic, state: State, run: Run) -> None:
     sums = contexts.weighted_sums(noise, noise, run)
     prior = np.ones(words.free.size)
     prior[state.dimension :] = model.bias_precision
+    side, others, temper = model.words, contexts.others, model.temper
 
     def block(first: int, last: int) -> Array:
-        pairs, listed, _, listed_linear, _ = _gather(model, model.words, words, contexts, noise, first, last)
-        found = background_of("logistic", model.words.own_rate, words, masses, sums, listed, listed_linear, first, last)
+        pairs, listed, _, listed_linear, _ = _gather(temper, side, words, others, noise, first, last)
+        found = background_of("logistic", side.own_rate, words, masses, sums, listed, listed_linear, first, last)
         _renew(words, pairs, listed, sums[0], found.quadratic, prior, first)
         return found.quadratic
 
-    quadratic = np.concatenate(run.over_rows(block, words.rows, BLOCK))
+    quadratic = np.concatenate(run.over_rows(block, words.rows, BLOCK, updates=words.arrays))
     shared = words.weighted_sums(quadratic, quadratic, run)[0]
     prior = np.full(contexts.free.size, model.bias_precision)
     prior[: state.dimension] = state.relevance.mean
+    context_side, words_there = model.contexts, words.others
 
     def context_block(first: int, last: int) -> None:
-        pairs, listed, _, _, _ = _gather(model, model.contexts, contexts, words, quadratic, first, last)
-        _renew(contexts, pairs, listed, shared, model.contexts.own_rate[first:last], prior, first)
+        pairs, listed, _, _, _ = _gather(temper, context_side, contexts, words_there, quadratic, first, last)
+        _renew(contexts, pairs, listed, shared, context_side.own_rate[first:last], prior, first)
 
-    run.over_rows(context_block, contexts.rows, BLOCK)
+    run.over_rows(context_block, contexts.rows, BLOCK, updates=contexts.arrays)
     state.calibrated = True
 
 
 def _gather(
-    model: BayesianLogistic, side: Side, own: Gaussians, other: Gaussians, weights: Array, first: int, last: int
+    temper: float, side: Side, own: Gaussians, other: Moments, weights: Array, first: int, last: int
 ) -> tuple[Array, ...]:
-    return gather_block(side, own, other, np.stack([weights, weights], axis=1), model.temper, "logistic", first, last)
+    return gather_block(side, own, other, np.stack([weights, weights], axis=1), temper, "logistic", first, last)
 
 
 def _renew(

@@ -4,7 +4,8 @@ Words and contexts are dealt out to a fixed number of parts, number n to part n 
 changes word i and context j only, so the cells (part of i, part of j) = (p, p + shift) of one round share no parameter
 and may run side by side, in any order. Sixteen rounds, one for each shift, visit all cells. Nothing is averaged,
 no gradient is stale, and a cell's parameters fit the cache of one core.
-(Gemulla, Nijkamp, Haas and Sismanis 2011 use the same stratification across machines.)
+(Gemulla, Nijkamp, Haas and Sismanis 2011 use the same stratification across machines.) Here the steps stay in one process,
+on a cluster too: all parameters would have to travel sixteen times for a few steps on each.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def over_cells(run: Run, task: Callable[[int, int], Result], shifts: Iterable[in
     results: list[Result] = []
     for shift in shifts:
         cells = [(part, (part + shift) % PARTS) for part in range(PARTS)]
-        results += run.executor.map(lambda cell: task(*cell), cells)
+        results += run.threads.map(lambda cell: task(*cell), cells)
     return results
 
 

@@ -69,6 +69,6 @@ def solve_rows(side: Side, steps: int, ridge: float, run: Run) -> None:
             out,
         )
 
-    run.over_rows(block, len(left), ROWS_AT_ONCE)
+    run.over_rows(block, len(left), ROWS_AT_ONCE, writes=[out])
     side.left[:] = times_small(out[:, :dimension], (axes / scale).T, run)
     side.left_bias[:] += out[:, dimension]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from firthian.parallel import constant
 from firthian.run import Run, one_blas_thread
 from firthian.solvers.base import Solution
 from firthian.solvers.spectral import top_singular
@@ -70,6 +71,7 @@ def fast_ica(white: Array, epochs: int, tolerance: float, run: Run) -> tuple[Arr
     One step is ``W <- E[g(Wx) x'] - diag(E[g'(Wx)]) W`` with g = tanh, then ``W <- (W W')^(-1/2) W``.
     """
     rows, size = white.shape
+    white = constant(white)
     rotation = _decorrelated(run.generator(0x1CA).standard_normal((size, size)))
     objective: list[float] = []
     moved = np.inf
@@ -123,6 +125,6 @@ def _sums(components: Array, run: Run) -> Array:
         return np.stack([_log_cosh(block), np.power(block, 3, dtype=np.float64).sum(axis=0)])
 
     total = np.zeros((2, components.shape[1]))
-    for one in run.over_rows(part, components.shape[0], BLOCK):
+    for one in run.over_rows(part, components.shape[0], BLOCK, here=True):
         total += one
     return total

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from firthian.parallel import constant
 from firthian.run import Run
 from firthian.solvers.tall import inner, times_small
 
@@ -44,9 +45,9 @@ class SparseOperator:
         self, indptr: Array, indices: Array, values: Array, shape: tuple[int, int], symmetric: bool = False
     ) -> None:
         # One set of types, so that the kernels are compiled once.
-        self.indptr = indptr.astype(np.int64, copy=False)
-        self.indices = indices.astype(np.int32, copy=False)
-        self.values = values.astype(np.float32, copy=False)
+        self.indptr = constant(indptr.astype(np.int64, copy=False))
+        self.indices = constant(indices.astype(np.int32, copy=False))
+        self.values = constant(values.astype(np.float32, copy=False))
         self.shape = shape
         self.symmetric = symmetric
         self._transposed: SparseOperator | None = self if symmetric else None
@@ -63,10 +64,12 @@ class SparseOperator:
 
         dense = np.ascontiguousarray(dense, dtype=np.float32)
         out = np.empty((self.shape[0], dense.shape[1]), dtype=np.float32)
+        indptr, indices, values = self.indptr, self.indices, self.values
         run.over_rows(
-            lambda first, last: times_dense(self.indptr, self.indices, self.values, dense, first, last, out),
+            lambda first, last: times_dense(indptr, indices, values, dense, first, last, out),
             self.shape[0],
             ROWS_AT_ONCE,
+            writes=[out],
         )
         return out
 

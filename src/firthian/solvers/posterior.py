@@ -21,6 +21,14 @@ BLOCK = 512
 PARTS = ("means", "moments", "covariances", "log_determinants")
 
 
+@dataclass(frozen=True)
+class Moments:
+    """What one side of a factorisation has to know of the other."""
+
+    means: Array
+    moments: Array
+
+
 class Gaussians:
     """One Gaussian a row: means, second moments E[w wᵀ], covariances and their log-determinants.
 
@@ -54,6 +62,16 @@ class Gaussians:
     def rows(self) -> int:
         """How many there are."""
         return int(self.means.shape[0])
+
+    @property
+    def others(self) -> Moments:
+        """Give what the other side has to know; it is less to send elsewhere."""
+        return Moments(self.means, self.moments)
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """All that changes when posteriors are renewed, row by row."""
+        return self.means, self.moments, self.covariances, self.log_determinants
 
     @property
     def size(self) -> int:
@@ -94,7 +112,7 @@ class Gaussians:
             moments = moment_weights[first:last].astype(kind) @ self.moments[first:last]
             return moments.astype(np.float64), mean_sum(first, last)
 
-        moments, means = zip(*run.over_rows(part, self.rows, BLOCK), strict=True)
+        moments, means = zip(*run.over_rows(part, self.rows, BLOCK, here=True), strict=True)
         return np.asarray(sum(moments)), np.asarray(sum(means))
 
     def divergence(self, precision: Array, log_precision: Array) -> float:
@@ -125,7 +143,7 @@ class Gaussians:
                 covariances = unpack(self.covariances[first:last], self.free.size)
                 self.covariances[first:last] = pack(_sandwich(matrix[inner], covariances))
 
-        run.over_rows(part, self.rows, BLOCK)
+        run.over_rows(part, self.rows, BLOCK, updates=[self.means, self.moments, self.covariances])
         self.log_determinants += 2 * np.linalg.slogdet(matrix[inner])[1]
 
     def keep(self, coordinates: Array) -> None:

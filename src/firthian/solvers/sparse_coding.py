@@ -84,12 +84,13 @@ class SparseCoding:
 
         gram = inner(dictionary.T, dictionary.T, run).astype(np.float32)
         turned = np.ascontiguousarray(dictionary.T)
+        l1, nonnegative = self.l1, self.nonnegative
 
         def improve(first: int, last: int) -> None:
             products = points[first:last] @ turned
-            descend(gram, products, codes[first:last], self.l1, self.nonnegative, SWEEPS, 1e-5)
+            descend(gram, products, codes[first:last], l1, nonnegative, SWEEPS, 1e-5)
 
-        run.over_rows(improve, points.shape[0], ROWS)
+        run.over_rows(improve, points.shape[0], ROWS, updates=[codes])
 
     def _objective(self, points: Array, dictionary: Array, codes: Array, run: Run) -> float:
         rest = points - times_small(codes, dictionary, run)

@@ -1,6 +1,7 @@
 """Dense tall matrices, in blocks of rows: products and orthonormal bases whose bytes do not depend on the workers.
 
-A sum over rows is a list of partial sums of fixed blocks, added in the order of the blocks.
+A sum over rows is a list of partial sums of fixed blocks, added in the order of the blocks. All of this stays in the process
+that holds the matrices: to send them elsewhere takes longer than the work.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def inner(left: Array, right: Array, run: Run) -> Array:
     array([[3., 3.]])
     """
     total = np.zeros((left.shape[1], right.shape[1]))
-    for part in run.over_rows(lambda a, b: left[a:b].T @ right[a:b], left.shape[0], BLOCK):
+    for part in run.over_rows(lambda a, b: left[a:b].T @ right[a:b], left.shape[0], BLOCK, here=True):
         total += part
     return total
 
@@ -37,7 +38,7 @@ def times_small(tall: Array, small: Array, run: Run) -> Array:
     def fill(first: int, last: int) -> None:
         np.matmul(tall[first:last], small, out=out[first:last])
 
-    run.over_rows(fill, tall.shape[0], BLOCK)
+    run.over_rows(fill, tall.shape[0], BLOCK, here=True)
     return out
 
 
@@ -48,7 +49,7 @@ def subtract_product(target: Array, tall: Array, small: Array, run: Run) -> None
     def fill(first: int, last: int) -> None:
         target[first:last] -= tall[first:last] @ small
 
-    run.over_rows(fill, target.shape[0], BLOCK)
+    run.over_rows(fill, target.shape[0], BLOCK, here=True)
 
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
@@ -86,7 +87,11 @@ def orthonormal(tall: Array, run: Run, against: Array | None = None, cut: float 
 def lengths(tall: Array, run: Run) -> Array:
     """Give the length of each column."""
     total = np.zeros(tall.shape[1])
-    for part in run.over_rows(lambda a, b: np.square(tall[a:b], dtype=np.float64).sum(axis=0), tall.shape[0], BLOCK):
+
+    def squares(first: int, last: int) -> Array:
+        return np.asarray(np.square(tall[first:last], dtype=np.float64).sum(axis=0))
+
+    for part in run.over_rows(squares, tall.shape[0], BLOCK, here=True):
         total += part
     root: Array = np.sqrt(total)
     return root

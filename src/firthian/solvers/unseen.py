@@ -96,7 +96,7 @@ class Expanded:
             part = slice(begin, end)
             vectors[part] += intercept[part, np.newaxis] * first + bend[part, np.newaxis] * image[part]
 
-        run.over_rows(finish, len(vectors))
+        run.over_rows(finish, len(vectors), here=True)
         bias = sums[:, 1] + intercept * total + bend * moments[:, 1]
         return Gradient(sums[:, 0], vectors, bias, sums[:, 2] + bend * total)
 
@@ -131,7 +131,7 @@ class Sampled:
             sums[part, 1] += added
             sums[part, 2] += added
 
-        run.over_rows(block, len(vectors), DENSE_ROWS)
+        run.over_rows(block, len(vectors), DENSE_ROWS, updates=[vectors, sums])
         return Gradient(sums[:, 0], vectors, sums[:, 1], np.maximum(sums[:, 2], 0))
 
     def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
@@ -174,7 +174,7 @@ class Exact:
             if value:
                 sums[part, 0] = self._loss(side, eta, rho, x, places)
 
-        run.over_rows(block, len(vectors), DENSE_ROWS)
+        run.over_rows(block, len(vectors), DENSE_ROWS, writes=[vectors], updates=[sums])
         return Gradient(sums[:, 0], vectors, sums[:, 1], sums[:, 2])
 
     def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
@@ -188,7 +188,7 @@ class Exact:
             with np.errstate(over="ignore", invalid="ignore"):
                 losses[begin:end] = self._loss(side, *self._block(side, begin, end))
 
-        run.over_rows(block, len(losses), DENSE_ROWS)
+        run.over_rows(block, len(losses), DENSE_ROWS, updates=[losses])
         return losses
 
     @staticmethod
@@ -219,7 +219,7 @@ def choose(unseen: str, sampled_zeros: int = 2048) -> Unseen:
 
 def check_dense(words: int, dimension: int, run: Run) -> None:
     """Say so when dense blocks of rows with this many contexts do not fit the budget."""
-    blocks = DENSE_ARRAYS * 4 * DENSE_ROWS * words * run.executor.workers
+    blocks = DENSE_ARRAYS * 4 * DENSE_ROWS * words * run.threads.workers
     needed = blocks + 4 * 4 * words * dimension
     if 0 < run.budget < needed:
         raise FirthianError(
@@ -246,7 +246,7 @@ def _moments(side: Side, total: float, first: Array, image: Array, run: Run) -> 
         moments[begin:end, 1] = left @ first
         moments[begin:end, 2] = (left * image[begin:end]).sum(axis=1)
 
-    run.over_rows(fill, len(moments))
+    run.over_rows(fill, len(moments), here=True)
     return moments
 
 
@@ -295,5 +295,5 @@ def _over_seen(
             sums,
         )
 
-    run.over_rows(block, len(side.left), ROWS_AT_ONCE)
+    run.over_rows(block, len(side.left), ROWS_AT_ONCE, writes=[vectors] if slope else [], updates=[sums])
     return vectors, sums

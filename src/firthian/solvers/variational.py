@@ -6,7 +6,7 @@ costs nothing extra: the pass that updates the words computes the bound of the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +18,8 @@ from firthian.models.bayes import BayesianLogistic, Side
 from firthian.models.bounds import Background
 from firthian.packing import packed_size, unpack
 from firthian.run import Run
-from firthian.solvers.base import Solution
-from firthian.solvers.posterior import BLOCK, Gaussians, State, coordinates
+from firthian.solvers.base import AUTO, Solution
+from firthian.solvers.posterior import BLOCK, Gaussians, Moments, State, coordinates
 from firthian.solvers.rotation import LIVE_SHARE, balance, rotate, signal_shares
 from firthian.solvers.starts import noise_start, spectral_start
 
@@ -40,7 +40,8 @@ class VariationalSweeps:
     after each sweep, the best common change of basis of words and contexts: the likelihood does not see it, the
     priors do, and plain sweeps take hundreds of rounds to get there. ``prune`` removes the dimensions that ended up
     with a smaller ``signal_shares``; 0 keeps all. ``calibrate`` computes the covariances anew at the end, with the
-    curvature of the logistic function instead of the bound's (``solvers/calibration.py``).
+    curvature of the logistic function instead of the bound's (``solvers/calibration.py``). A dimension of ``AUTO`` is
+    chosen by the bound (``solvers/selection.py``), ``largest`` at most; dimensions that are not in use go.
     """
 
     epochs: int = 8
@@ -53,18 +54,28 @@ class VariationalSweeps:
     centre: bool = False
     calibrate: bool = True
     dtype: str = "float32"
+    largest: int = 128
 
     requires: ClassVar[tuple[str, ...]] = ("words", "contexts", "bound", "temper", "bias")
 
     def solve(self, model: BayesianLogistic, dimension: int, run: Run) -> Solution:
         """Fit the model; the vectors are posterior means, their covariances an extra."""
         from firthian.solvers.calibration import calibrate
+        from firthian.solvers.selection import choose_dimension
 
-        state = self.fit(model, dimension, run)
+        solver, more = self, {}
+        if dimension == AUTO:
+            largest = largest_that_fits(model, min(self.largest, *model.shape), self.covariance, run)
+            state, trials = choose_dimension(model, largest, self, run)
+            solver = replace(self, prune=self.prune or LIVE_SHARE)
+            more = {"dimensions_tried": [trial.to_dict() for trial in trials]}
+        else:
+            state = self.fit(model, dimension, run)
         if self.calibrate:
             run.progress.start("calibrating covariances")
             calibrate(model, state, run)
-        return self.finish(state, model, run)
+        solution = solver.finish(state, model, run)
+        return replace(solution, stats={**solution.stats, **more})
 
     def fit(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
         """Run the sweeps."""
@@ -167,7 +178,7 @@ def _inner(side: Gaussians, dimension: int) -> Array:
 def gather_block(
     side: Side,
     own: Gaussians,
-    other: Gaussians,
+    other: Moments,
     weights: Array,
     temper: float,
     bound: str,
@@ -216,28 +227,25 @@ def _update_words(model: BayesianLogistic, state: State, masses: Array, run: Run
     weights = np.stack([noise, noise], axis=1)
     prior = np.ones(words.free.size)
     prior[state.dimension :] = model.bias_precision
+    side, others, temper, bound = model.words, contexts.others, model.temper, model.bound
 
     def block(first: int, last: int) -> tuple[Background, float, int]:
         pairs, listed, linear, listed_linear, value = gather_block(
-            model.words, words, contexts, weights, model.temper, model.bound, first, last
+            side, words, others, weights, temper, bound, first, last
         )
-        before = background_of(
-            model.bound, model.words.own_rate, words, masses, sums, listed, listed_linear, first, last
-        )
+        before = background_of(bound, side.own_rate, words, masses, sums, listed, listed_linear, first, last)
         total = value.sum() + before.value.sum()
-        if model.bound == "jaakkola":
+        if bound == "jaakkola":
             total += np.sum(linear * words.means[first:last])
         linear -= before.linear[:, None] * (sums[1] - listed_linear)
         failed = posterior(
             pairs, listed, linear, sums[0], before.quadratic, prior, words.free, words.fixed, words.diagonal, first,
             words.means, words.moments, words.covariances, words.log_determinants,
         )  # fmt: skip
-        after = background_of(
-            model.bound, model.words.own_rate, words, masses, sums, listed, listed_linear, first, last
-        )
+        after = background_of(bound, side.own_rate, words, masses, sums, listed, listed_linear, first, last)
         return after, float(total), failed
 
-    results = run.over_rows(block, words.rows, BLOCK)
+    results = run.over_rows(block, words.rows, BLOCK, updates=words.arrays)
     _check_failures(sum(failed for _, _, failed in results))
     return [after for after, _, _ in results], sum(total for _, total, _ in results)
 
@@ -253,13 +261,14 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
     weights = np.stack([quadratic, linear_weight], axis=1)
     prior = np.full(contexts.free.size, model.bias_precision)
     prior[: state.dimension] = state.relevance.mean
+    others, temper, bound = words.others, model.temper, model.bound
 
     def block(first: int, last: int) -> tuple[float, int]:
         pairs, listed, linear, listed_linear, value = gather_block(
-            side, contexts, words, weights, model.temper, model.bound, first, last, fold=True
+            side, contexts, others, weights, temper, bound, first, last, fold=True
         )
         total = value.sum()
-        if model.bound == "jaakkola":
+        if bound == "jaakkola":
             total += np.sum(linear * contexts.means[first:last])
         noise = side.own_rate[first:last]
         linear -= noise[:, None] * (sums[1] - listed_linear)
@@ -269,7 +278,7 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
         )  # fmt: skip
         return float(total), failed
 
-    results = run.over_rows(block, contexts.rows, BLOCK)
+    results = run.over_rows(block, contexts.rows, BLOCK, updates=contexts.arrays)
     _check_failures(sum(failed for _, failed in results))
     return sum(total for total, _ in results) + float(sum(part.value.sum() for part in background))
 
@@ -279,18 +288,13 @@ def _evaluate(model: BayesianLogistic, state: State, masses: Array, run: Run) ->
     words, contexts, noise = state.words, state.contexts, model.words.other_rate
     sums = contexts.weighted_sums(noise, noise, run)
     weights = np.stack([noise, noise], axis=1)
+    side, others, temper, bound = model.words, contexts.others, model.temper, model.bound
 
     def block(first: int, last: int) -> float:
-        _, listed, linear, listed_linear, value = gather_block(
-            model.words, words, contexts, weights, model.temper, model.bound, first, last
-        )
-        total = (
-            value.sum()
-            + background_of(
-                model.bound, model.words.own_rate, words, masses, sums, listed, listed_linear, first, last
-            ).value.sum()
-        )
-        if model.bound == "jaakkola":
+        _, listed, linear, listed_linear, value = gather_block(side, words, others, weights, temper, bound, first, last)
+        rest = background_of(bound, side.own_rate, words, masses, sums, listed, listed_linear, first, last)
+        total = value.sum() + rest.value.sum()
+        if bound == "jaakkola":
             total += np.sum(linear * words.means[first:last])
         return float(total)
 
@@ -317,24 +321,34 @@ def _check_failures(failures: int) -> None:
         )
 
 
+def memory_needed(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> int:
+    """Give the bytes that the posteriors and the work on them take, biases and all."""
+    size, rows = dimension + 2, sum(model.shape)
+    stored = 3 * size if covariance == "diagonal" else 2 * packed_size(size) + size
+    blocks = 6 * (run.threads.workers + 2) * BLOCK * packed_size(size) * 4
+    return rows * stored * 4 + blocks + INTERPRETER_BYTES
+
+
+def largest_that_fits(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> int:
+    """Give the largest dimension, at most this one, whose covariances fit the memory budget; at least 1."""
+    while run.budget and dimension > 1 and memory_needed(model, dimension, covariance, run) > run.budget:
+        dimension -= 1
+    return dimension
+
+
 def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> None:
     """Say before the work whether the covariances fit the memory budget, and what would."""
-
-    def needed(size: int, kind: str = covariance) -> int:
-        rows = sum(model.shape)
-        stored = 3 * size if kind == "diagonal" else 2 * packed_size(size) + size
-        blocks = 6 * (run.executor.workers + 2) * BLOCK * packed_size(size) * 4
-        return rows * stored * 4 + blocks + INTERPRETER_BYTES
-
-    if not run.budget or needed(dimension + 2) <= run.budget:
+    needed = memory_needed(model, dimension, covariance, run)
+    if not run.budget or needed <= run.budget:
         return
-    largest = dimension
-    while largest > 1 and needed(largest + 2) > run.budget:
-        largest -= 1
-    fits = covariance == "full" and needed(dimension + 2, "diagonal") <= run.budget
-    other = ", --set covariance=diagonal" if fits else ""
+    largest = largest_that_fits(model, dimension, covariance, run)
+    remedies = ["more --memory"]
+    if covariance == "full" and memory_needed(model, dimension, "diagonal", run) <= run.budget:
+        remedies.insert(0, "--covariance diagonal")
+    if memory_needed(model, largest, covariance, run) <= run.budget:
+        remedies.insert(0, f"--dim {largest}")
     raise FirthianError(
         f"covariances of {sum(model.shape):,} vectors with {dimension} dimensions need "
-        f"{show_size(needed(dimension + 2))}, more than the budget of {show_size(run.budget)}",
-        hint=f"give --dim {largest}{other}, or more --memory",
+        f"{show_size(needed)}, more than the budget of {show_size(run.budget)}",
+        hint=f"give {' or '.join(remedies)}",
     )

@@ -1,0 +1,159 @@
+"""Counting on a cluster: streams stay where they were made, groups of them are counted side by side, sums meet row by row.
+
+On one machine all cores work on the rows of one group after another. Here each worker counts a group of its own with the same
+kernels, and the sums of all groups are added range by range of rows, as a tree. Sums are integers, so the bytes are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from firthian.cooccurrence.options import CountOptions
+from firthian.cooccurrence.rows import RowBlock, Runs, count_blocks, cut_rows, joined, merge_blocks
+from firthian.cooccurrence.streams import selection
+from firthian.corpus.apart import KeptSpool
+from firthian.corpus.segments import Segment
+from firthian.corpus.spool import Start
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.parallel import Executor, Kept, Threads
+from firthian.progress import Progress
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: A range of rows has at most so many pairs (one row may have more), and a group of shards so many tokens.
+RANGE_PAIRS, GROUP_TOKENS = 16_000_000, 1 << 27
+
+#: At most so many groups are added up at once; more are added in rounds.
+GROUPS_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class KeptStream:
+    """The stream of a shard, where it was made; its length and what windows of its neighbours reach of it are known here."""
+
+    stream: Kept[Array]
+    size: int
+    head: Array
+    tail: Array
+
+
+class MemoryRun:
+    """Sums in memory, by rows."""
+
+    def __init__(self, block: RowBlock) -> None:
+        self.pointers = np.concatenate([[0], np.cumsum(block.sizes)]).astype(np.int64)
+        self.columns, self.sums = block.columns, block.sums
+
+    def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
+        """Give some rows."""
+        low, high = int(self.pointers[first]), int(self.pointers[last])
+        return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
+
+
+def count_apart(
+    spool: KeptSpool,
+    vocabulary: Vocabulary,
+    options: CountOptions,
+    executor: Executor,
+    group_tokens: int,
+    progress: Progress,
+) -> Iterator[RowBlock]:
+    """Count a corpus whose segments lie on a cluster; give its rows in order."""
+    words = len(vocabulary)
+    weights, _ = options.integer_weights()
+    before, after = options.sides(weights)
+    most_pairs = np.minimum(words, vocabulary.counts * (before.size + after.size))
+    ranges = cut_rows(most_pairs, RANGE_PAIRS)
+    cuts = [first for first, _ in ranges[1:]]
+    streams = select_apart(spool, vocabulary, options, executor)
+
+    def count(item: tuple[list[Kept[Array]], Array, Array]) -> tuple[RowBlock, ...]:
+        kept, tail, head = item
+        parts = [part.get() for part in kept]
+        stream = np.concatenate([tail, *parts, head])
+        core = (tail.size, stream.size - head.size)
+        del parts
+        blocks = count_blocks(stream, core, words, before, after, Threads(1), cuts=cuts)
+        return tuple(_by_range(blocks, ranges))
+
+    groups = _grouped(streams, min(group_tokens, GROUP_TOKENS), executor.workers, options.window)
+    runs: list[tuple[Kept[RowBlock], ...]] = []
+    for run in executor.keep(count, [item for item, _ in groups], len(ranges)):
+        progress.advance(groups[len(runs)][1])
+        runs.append(run)
+    while len(runs) > GROUPS_AT_ONCE:
+        batches = [runs[first : first + GROUPS_AT_ONCE] for first in range(0, len(runs), GROUPS_AT_ONCE)]
+        items = [[run[number] for run in batch] for batch in batches for number in range(len(ranges))]
+        done = [kept[0] for kept in executor.keep(lambda item: (_add(item, words),), items, 1)]
+        runs = [tuple(done[at : at + len(ranges)]) for at in range(0, len(done), len(ranges))]
+    progress.start("merging")
+    return executor.map(
+        lambda item: _add(item, words), [[run[number] for run in runs] for number in range(len(ranges))]
+    )
+
+
+def select_apart(
+    spool: KeptSpool, vocabulary: Vocabulary, options: CountOptions, executor: Executor
+) -> list[KeptStream]:
+    """Make the streams of all shards where their segments are."""
+    select, window = selection(vocabulary, options), options.window
+
+    def shard(item: tuple[Kept[list[Segment]], list[Start]]) -> tuple[Any, ...]:
+        parts = [select(segment, start) for segment, start in zip(item[0].get(), item[1], strict=True)]
+        stream = np.concatenate([np.empty(0, dtype=np.int32), *parts])
+        return (stream.size, stream[:window].copy(), stream[max(0, stream.size - window) :].copy()), stream
+
+    return [KeptStream(stream, *facts.get()) for facts, stream in executor.keep(shard, spool.items(), 2)]
+
+
+def _grouped(
+    streams: Sequence[KeptStream], group_tokens: int, workers: int, window: int
+) -> list[tuple[tuple[list[Kept[Array]], Array, Array], int]]:
+    """Put neighbouring shards together, one group for each worker or more, with what their windows reach of the others.
+
+    Give (streams, text before, text after) and the size of each group. How they are grouped changes no sum.
+    """
+    total = sum(stream.size for stream in streams)
+    number = max(1, -(-total // group_tokens))
+    number = -(-number // workers) * workers
+    ends = np.cumsum([stream.size for stream in streams])
+    cuts = np.searchsorted(ends, np.arange(1, number) * (total / number), side="left") + 1
+    groups = []
+    for first, last in pairwise(np.unique([0, *np.minimum(cuts, len(streams)), len(streams)]).tolist()):
+        size = sum(stream.size for stream in streams[first:last])
+        tail, head = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
+        for stream in reversed(streams[:first]):
+            tail = np.concatenate([stream.tail, tail])[-window:]
+            if tail.size == window:
+                break
+        for stream in streams[last:]:
+            head = np.concatenate([head, stream.head])[:window]
+            if head.size == window:
+                break
+        groups.append((([stream.stream for stream in streams[first:last]], tail, head), size))
+    return groups
+
+
+def _by_range(blocks: Iterator[RowBlock], ranges: list[tuple[int, int]]) -> Iterator[RowBlock]:
+    row = 0
+    for _, last in ranges:
+        found = []
+        while row < last:
+            found.append(next(blocks))
+            row += found[-1].sizes.size
+        yield joined(found)
+
+
+def _add(kept: Sequence[Kept[RowBlock]], words: int) -> RowBlock:
+    """Add the same rows of several groups."""
+    blocks = [part.get() for part in kept]
+    if len(blocks) == 1:
+        return blocks[0]
+    runs: list[Runs] = [MemoryRun(block) for block in blocks]
+    sizes = np.sum([block.sizes for block in blocks], axis=0)
+    return joined(list(merge_blocks(runs, sizes, words, Threads(1))))
