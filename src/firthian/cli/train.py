@@ -74,28 +74,27 @@ def train(
     options = read_settings(settings or [])
     flags = {"epochs": epochs, "negative": negative, "covariance": covariance}
     options |= {name: value for name, value in flags.items() if value is not None}
-    counting_settings, recipe = counting.settings(), model or DEFAULT_RECIPE
-    if stream is not None:
-        from firthian.stream_training import stream_settings
-
-        corpus = find_source(source, counting_settings)
-        chosen = stream_settings(find_recipe(recipe), options, counting_settings, _dimension(vector_size), seed)
-        _follow(corpus, stream, chosen, workers, Path(output), force, json)
-        return
+    counting_settings, recipe, dimension = counting.settings(), model or DEFAULT_RECIPE, _dimension(vector_size)
     data: Any = source[0] if find_recipe(recipe).source == "vectors" else find_source(source, counting_settings)
     if dry_run:
         from firthian.forecast import forecast
 
-        expected = forecast(
-            data, recipe, vector_size=vector_size, workers=workers, counting=counting_settings, **options
-        )
+        if isinstance(dimension, str):
+            raise FirthianError(f"a dry run cannot judge --dim {dimension}", hint="give a number, such as --dim 50")
+        expected = forecast(data, recipe, vector_size=dimension, workers=workers, counting=counting_settings, **options)
         show_json(expected.to_dict()) if json else say(expected.describe())
         return
     if output is None:
         raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
+    if stream is not None:
+        from firthian.stream_training import stream_settings
+
+        chosen = stream_settings(find_recipe(recipe), options, counting_settings, dimension, seed)
+        _follow(data, stream, chosen, workers, Path(output), force, json)
+        return
     with catching_signals() as stop, on_terminal() as progress:
         vectors = train_vectors(
-            data, recipe, vector_size=_dimension(vector_size), seed=seed, workers=workers, cluster=cluster,
+            data, recipe, vector_size=dimension, seed=seed, workers=workers, cluster=cluster,
             memory=memory, counting=counting_settings, progress=progress, output=output, resume=resume, force=force,
             checkpoint_every=checkpoint_every, stop=stop, **options,
         )  # fmt: skip
