@@ -45,9 +45,11 @@ BAYES = (
             Option("centre", False, "subtract the mean vector", "solver"),
             Option("calibrate", True, "covariances by the logistic function's own curvature, in one more sweep", "solver"),
             Option("dtype", "float32", "precision of the work", "solver", choices=("float32", "float64")),
+            Option("largest", 128, "the largest dimension that --dim auto tries", "solver", low=1),
         ),
         counting=DYNAMIC,
         dimension=50,
+        chooses_dimension=True,
         memory=_MEMORY,
         memory_with={
             ("covariance", "diagonal"): replace(_MEMORY, word_dim2=0).plus(word_dim=40),
@@ -63,6 +65,7 @@ BAYES = (
         (
             *(option for option in _LIKELIHOOD if not option.name.startswith("bias")),
             Option("batch_tokens", 1_000_000, "tokens of a batch, about", low=1),
+            Option("population", 0, "tokens of which the text is assumed to be a part; 0: there are no more", low=0),
             Option("epochs", 1, "passes over the text", "solver", low=1),
             Option("forgetting", 0.85, "step = (a batch's share of a word's events)^this", "solver", low=0, high=1),
             Option("start_sweeps", 5, "full sweeps over the first batch", "solver", low=1),

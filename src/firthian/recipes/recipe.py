@@ -111,6 +111,8 @@ class Recipe:
     source: str = "counts"
     #: The number of dimensions without ``--dim``; 0 where the recipe has none.
     dimension: int = 100
+    #: Whether its solver can choose the number of dimensions (``--dim auto``).
+    chooses_dimension: bool = False
     #: What it takes in memory, and what it takes where an option has a value that changes that.
     memory: Memory = field(default_factory=Memory)
     memory_with: Mapping[tuple[str, Any], Memory] = field(default_factory=dict)
