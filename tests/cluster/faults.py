@@ -21,6 +21,7 @@ import ray
 import firthian as ft
 from firthian.cluster.connection import _quiet
 from firthian.cluster.executor import RayExecutor
+from firthian.cluster.shipping import Store
 from firthian.cooccurrence import apart
 from firthian.corpus import readers, shards
 from firthian.progress import Silent
@@ -127,14 +128,46 @@ def kill_node(cluster: Any) -> Harm:
 
 
 def lose_objects(executor: Any, marker: Path, task: Any) -> Any:
-    """Delete all arrays that were sent to the cluster to be used again."""
-    from ray._private.internal_api import free
-
-    references = list(executor._store._known.values())
+    """``kill -9`` the process that answers for all arrays that were sent to be used again: they are lost with it."""
+    store = executor._store
+    references = list(store._known.values())
     assert references
-    free(references, local_only=False)
-    marker.touch()
+    os.kill(ray.get(store.owner.pid.remote()), signal.SIGKILL)
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            ray.get(references)
+        except ray.exceptions.ObjectLostError:
+            store.marker = marker
+            break
+        time.sleep(0.1)
+    store.owner = Owner.remote()
     return task
+
+
+@ray.remote(num_cpus=0)
+class Owner:
+    """Puts objects into the store, and answers for them."""
+
+    def put(self, array: Any) -> Any:
+        return [ray.put(array)]
+
+    def pid(self) -> int:
+        return os.getpid()
+
+
+class OwnedStore(Store):
+    """Objects that do not belong to this process, so that they can be lost without it."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda array: ray.get(self.owner.put.remote(array))[0])
+        self.owner = Owner.remote()
+        self.marker: Path | None = None
+
+    def forget(self) -> None:
+        super().forget()
+        if self.marker:
+            self.marker.touch()
 
 
 def wait_for(path: Path) -> None:
@@ -189,6 +222,8 @@ def main(lost: str, job: str, folder: Path) -> None:
     markers.mkdir()
     executor = Harmed(harm, moments, markers)
     assert executor.workers == 2
+    if lost == "object":
+        executor._store = OwnedStore()
     found = do(job, corpus, folder / "found", cluster=executor, progress=executor.stage)
     assert {f"{stage}-{call}" for stage, call in moments} <= {path.name for path in markers.iterdir()}
     if lost == "node":

@@ -21,10 +21,12 @@ STORE_SHARE, MOST_STORE_BYTES = 0.25, 8 * 10**9
 #: How often we try to start one.
 STARTS = 3
 
-#: No statistics to anyone; and patience with a machine that is busy: nobody is declared dead for being slow.
+#: No statistics to anyone; workers that are not put behind all else (Ray starts them with nice 15, but we wait for them); and
+#: patience with a machine that is busy: nobody is declared dead for being slow.
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_worker_niceness": "0",
     "RAY_worker_register_timeout_seconds": "600",
     "RAY_health_check_timeout_ms": "60000",
 }
