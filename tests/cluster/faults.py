@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import firthian as ft
 from firthian.cluster.connection import _quiet
 from firthian.cluster.executor import RayExecutor
-from firthian.cluster.shipping import Store
 from firthian.cooccurrence import apart
 from firthian.corpus import readers, shards
 from firthian.progress import Silent
@@ -127,47 +127,30 @@ def kill_node(cluster: Any) -> Harm:
     return harm
 
 
-def lose_objects(executor: Any, marker: Path, task: Any) -> Any:
-    """``kill -9`` the process that answers for all arrays that were sent to be used again: they are lost with it."""
-    store = executor._store
-    references = list(store._known.values())
-    assert references
-    os.kill(ray.get(store.owner.pid.remote()), signal.SIGKILL)
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            ray.get(references)
-        except ray.exceptions.ObjectLostError:
-            store.marker = marker
-            break
-        time.sleep(0.1)
-    store.owner = Owner.remote()
-    return task
-
-
 @ray.remote(num_cpus=0)
 class Owner:
-    """Puts objects into the store, and answers for them."""
+    """Puts arrays into the store of its node, and answers for them."""
 
     def put(self, array: Any) -> Any:
         return [ray.put(array)]
 
-    def pid(self) -> int:
-        return os.getpid()
 
+def lose_objects(cluster: Any) -> Harm:
+    """Move the arrays that were sent to be used again to the second node, and ``kill -9`` it: they are lost for good."""
+    (node,) = cluster.worker_nodes
 
-class OwnedStore(Store):
-    """Objects that do not belong to this process, so that they can be lost without it."""
+    def harm(executor: Any, marker: Path, task: Any) -> Any:
+        store, there = executor._store, NodeAffinitySchedulingStrategy(node.node_id, soft=False)
+        owner = Owner.options(scheduling_strategy=there).remote()
+        assert store._known
+        for key, reference in store._known.items():
+            store._known[key] = ray.get(owner.put.remote(ray.get(reference)))[0]
+        cluster.remove_node(node, allow_graceful=False)
+        forget = store.forget
+        store.forget = lambda: (forget(), marker.touch())
+        return task
 
-    def __init__(self) -> None:
-        super().__init__(lambda array: ray.get(self.owner.put.remote(array))[0])
-        self.owner = Owner.remote()
-        self.marker: Path | None = None
-
-    def forget(self) -> None:
-        super().forget()
-        if self.marker:
-            self.marker.touch()
+    return harm
 
 
 def wait_for(path: Path) -> None:
@@ -215,19 +198,16 @@ def main(lost: str, job: str, folder: Path) -> None:
     corpus = text(folder / "text.txt")
     wanted = do(job, corpus, folder / "wanted", workers=2)
     cluster = two_nodes()
-    harm = {"worker": kill_worker, "node": kill_node(cluster), "object": lose_objects}[lost]
-    # There is one node to lose: when the segments and streams that lie on it have to be made again.
-    moments = MOMENTS[job][-2:-1] if lost == "node" else MOMENTS[job]
+    harm = {"worker": kill_worker, "node": kill_node(cluster), "object": lose_objects(cluster)}[lost]
+    # There is one node to lose: when what lies on it is needed.
+    moments = MOMENTS[job] if lost == "worker" else MOMENTS[job][-2:-1]
     markers = folder / "markers"
     markers.mkdir()
     executor = Harmed(harm, moments, markers)
     assert executor.workers == 2
-    if lost == "object":
-        executor._store = OwnedStore()
     found = do(job, corpus, folder / "found", cluster=executor, progress=executor.stage)
     assert {f"{stage}-{call}" for stage, call in moments} <= {path.name for path in markers.iterdir()}
-    if lost == "node":
-        assert not cluster.worker_nodes
+    assert bool(cluster.worker_nodes) == (lost == "worker")
     assert found == wanted
     ray.shutdown()
     cluster.shutdown()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 #: The object store of a cluster that we start ourselves takes this part of the free memory, and at most so many bytes.
 STORE_SHARE, MOST_STORE_BYTES = 0.25, 8 * 10**9
+
+#: A cluster that is there answers in so many seconds, at a port up to the last there is.
+ANSWER_SECONDS, MOST_PORT = 10, 65535
 
 #: How often we try to start one.
 STARTS = 3
@@ -60,9 +64,10 @@ def connect(cluster: str, workers: int | None = None) -> Iterator[RayExecutor]:
     if workers is not None:
         check_workers(workers)
     kind, _, number = cluster.partition(":")
-    if not cluster or (kind == "local" and not number.isdigit()):
+    processors = int(number) if kind == "local" and number.isdecimal() else 0
+    if kind == "local" and processors < 1:
         raise FirthianError(f"cannot read the cluster {cluster!r}", hint=_FORMS)
-    processors = check_workers(int(number)) if kind == "local" else 0
+    place = _host_and_port(cluster) if kind not in ("local", "auto") else None
     ray = require("ray", "cluster")
     from firthian.cluster.executor import RayExecutor
 
@@ -71,7 +76,7 @@ def connect(cluster: str, workers: int | None = None) -> Iterator[RayExecutor]:
         if kind == "local":
             _start(ray, processors)
         else:
-            _join(ray, cluster)
+            _join(ray, cluster, place)
     try:
         yield RayExecutor(workers)
     finally:
@@ -106,10 +111,20 @@ def _start(ray: Any, processors: int) -> None:
                 ) from error
 
 
-def _join(ray: Any, address: str) -> None:
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal() or int(port) > MOST_PORT:
+        raise FirthianError(f"cannot read the cluster {address!r}", hint=_FORMS)
+    return host.strip("[]"), int(port)
+
+
+def _join(ray: Any, address: str, place: tuple[str, int] | None) -> None:
     try:
+        if place is not None:
+            # Ray tries for minutes, and complains to the terminal; we ask first whether anyone listens.
+            socket.create_connection(place, timeout=ANSWER_SECONDS).close()
         ray.init(address=address, **_quiet())
-    except (ConnectionError, TimeoutError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
         where = "no Ray cluster runs here" if address == "auto" else f"no Ray cluster answers at {address}"
         raise FirthianError(
             f"{where} ({str(error).splitlines()[0]})",
