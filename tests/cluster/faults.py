@@ -1,7 +1,7 @@
-"""A run on two Ray nodes of this machine that loses a worker, a node or objects on the way: ``python -m tests.cluster.faults``.
+"""A run on two Ray nodes of this machine that loses workers, a node or objects on the way: ``python -m tests.cluster.faults``.
 
-Arguments: what is lost (worker, node, object), what is done (count, or a recipe), a folder. It fails where the bytes are not
-those of a run with threads.
+Arguments: what is lost (worker, node, object), what is done (count, or a recipe), a folder. It fails where nothing was lost,
+or where the bytes are not those of a run with threads.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import firthian as ft
+from firthian.cluster.connection import _quiet
+from firthian.cluster.executor import RayExecutor
+from firthian.cooccurrence import apart
 from firthian.corpus import readers, shards
 from firthian.progress import Silent
 from tests.conftest import folder_bytes
@@ -24,86 +30,146 @@ from tests.conftest import folder_bytes
 #: Recipes with options that make them short.
 OPTIONS: dict[str, dict[str, Any]] = {"sgns": {"epochs": 3}, "bayes": {"epochs": 3}, "psd": {"iterations": 3}}
 
+#: When harm is done: the stage of the work, and which of its calls to the cluster.
+MOMENTS = {
+    "count": [("reading text", 0), ("counting windows", 0), ("counting windows", 1), ("merging", 0)],
+    "sgns": [("sweeps", 1), ("sweeps", 4)],
+    "bayes": [("variational sweeps", 1), ("variational sweeps", 4)],
+    "psd": [("factorising", 1), ("factorising", 4)],
+}
 
-#: Where the harm is done: the stages of the work that go to the cluster.
-STAGES = ("reading text", "counting windows", "sweeps", "variational sweeps", "factorising")
+Harm = Callable[[Any, Path, Any], Any]
+
+#: Seconds to wait for something that must happen.
+PATIENCE = 100
 
 
-class DoesHarm(Silent):
-    """Does harm, beside the work, when a stage has made its first step; once for each stage."""
+class Stage(Silent):
+    """Knows which stage the run is in."""
 
-    def __init__(self, harm: Any, stages: tuple[str, ...]) -> None:
-        self.harm, self.waiting, self.ready = harm, list(stages), False
-        self.threads: list[threading.Thread] = []
+    name = ""
 
     def start(self, name: str, *_: Any) -> None:
-        self.ready = name in self.waiting
-        if self.ready:
-            self.waiting.remove(name)
+        self.name = name
 
-    def advance(self, *_: Any) -> None:
-        if self.ready:
-            self.ready = False
-            self.threads.append(threading.Thread(target=self.harm))
-            self.threads[-1].start()
 
-    def finish(self) -> None:
-        """Wait for the harm that is on its way."""
-        for thread in self.threads:
-            thread.join()
+class Harmed(RayExecutor):
+    """Its calls at certain moments meet with harm: ``harm(executor, marker, task)`` gives what is called instead."""
+
+    def __init__(self, harm: Harm, moments: list[tuple[str, int]], folder: Path) -> None:
+        super().__init__()
+        self.stage, self.calls = Stage(), dict.fromkeys(dict(moments), 0)
+        self._harm, self._moments, self._folder = harm, moments, folder
+
+    def map(self, task: Any, items: Any) -> Any:
+        return super().map(self._harmed(task), items)
+
+    def collect(self, task: Any, items: Any, parts: Any = ()) -> Any:
+        return super().collect(self._harmed(task), items, parts)
+
+    def keep(self, task: Any, items: Any, pieces: int) -> Any:
+        return super().keep(self._harmed(task), items, pieces)
+
+    def _harmed(self, task: Any) -> Any:
+        stage = self.stage.name
+        if stage not in self.calls:
+            return task
+        moment = (stage, self.calls[stage])
+        self.calls[stage] += 1
+        return self._harm(self, self._folder / f"{stage}-{moment[1]}", task) if moment in self._moments else task
+
+
+def claim(marker: Path) -> bool:
+    """Tell whether nobody was here before."""
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+def kill_worker(_: Any, marker: Path, task: Any) -> Any:
+    """``kill -9`` the worker that is first done with its work, before it hands it in."""
+
+    def dies(item: Any) -> Any:
+        result = task(item)
+        if claim(marker):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    return dies
+
+
+def kill_node(cluster: Any) -> Harm:
+    """``kill -9`` the second raylet and all that is on it, when a worker there is in the midst of its work."""
+    (node,) = cluster.worker_nodes
+    doomed = node.node_id
+
+    def harm(_: Any, marker: Path, task: Any) -> Any:
+        if node not in cluster.worker_nodes:
+            return task
+
+        def kill() -> None:
+            wait_for(marker)
+            cluster.remove_node(node, allow_graceful=False)
+
+        threading.Thread(target=kill, daemon=True).start()
+
+        def waits(item: Any) -> Any:
+            if ray.get_runtime_context().get_node_id() == doomed:
+                marker.touch()
+                time.sleep(PATIENCE)
+            wait_for(marker)
+            return task(item)
+
+        return waits
+
+    return harm
+
+
+@ray.remote(num_cpus=0)
+class Owner:
+    """Puts arrays into the store of its node, and answers for them."""
+
+    def put(self, array: Any) -> Any:
+        return [ray.put(array)]
+
+
+def lose_objects(cluster: Any) -> Harm:
+    """Move the arrays that were sent to be used again to the second node, and ``kill -9`` it: they are lost for good."""
+    (node,) = cluster.worker_nodes
+
+    def harm(executor: Any, marker: Path, task: Any) -> Any:
+        store, there = executor._store, NodeAffinitySchedulingStrategy(node.node_id, soft=False)
+        owner = Owner.options(scheduling_strategy=there).remote()
+        assert store._known
+        for key, reference in store._known.items():
+            store._known[key] = ray.get(owner.put.remote(ray.get(reference)))[0]
+        cluster.remove_node(node, allow_graceful=False)
+        forget = store.forget
+        store.forget = lambda: (forget(), marker.touch())
+        return task
+
+    return harm
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.02)
 
 
 def two_nodes() -> Any:
     """Start a cluster of two raylets with one processor each, and join it."""
-    import ray
     from ray.cluster_utils import Cluster
 
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    quiet = _quiet()
     node = {"num_cpus": 1, "object_store_memory": 200_000_000}
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     cluster.add_node(**node)
-    cluster.wait_for_nodes()
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    cluster.wait_for_nodes(PATIENCE)
+    ray.init(address=cluster.address, **quiet)
     return cluster
-
-
-def kill_worker(cluster: Any) -> None:
-    """``kill -9`` the processes that work for us just now, and only those."""
-    raylets = {info.process.pid for node in cluster.list_all_nodes() for info in node.all_processes["raylet"]}
-    for _ in range(500):
-        killed = 0
-        for entry in Path("/proc").iterdir():
-            try:
-                title = (entry / "cmdline").read_bytes().split(b"\0")[0]
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except (OSError, ValueError, IndexError):
-                continue
-            if parent in raylets and title in (b"ray::_work", b"ray::_make"):
-                os.kill(int(entry.name), signal.SIGKILL)
-                killed += 1
-        if killed:
-            print(f"killed {killed} workers", flush=True)
-            return
-        time.sleep(0.01)
-    print("no worker was at work", flush=True)
-
-
-def kill_node(cluster: Any) -> None:
-    """``kill -9`` the second raylet and all that is on it; another one takes its place."""
-    second = [node for node in cluster.list_all_nodes() if node is not cluster.head_node]
-    for node in second:
-        cluster.remove_node(node, allow_graceful=False)
-        print("killed a node", flush=True)
-    cluster.add_node(num_cpus=1, object_store_memory=200_000_000)
-
-
-def lose_objects(executor: Any) -> None:
-    """Delete all arrays that were sent to the cluster to be used again."""
-    from ray._private.internal_api import free
-
-    references = list(executor._store._known.values())
-    free(references, local_only=False)
-    print(f"lost {len(references)} objects", flush=True)
 
 
 def text(path: Path) -> Path:
@@ -128,23 +194,23 @@ def do(job: str, corpus: Path, target: Path, **how: Any) -> dict[str, bytes]:
 
 def main(lost: str, job: str, folder: Path) -> None:
     shards.SHARD_BYTES = readers.SHARD_BYTES = 150_000
+    apart.GROUP_TOKENS = 100_000
     corpus = text(folder / "text.txt")
     wanted = do(job, corpus, folder / "wanted", workers=2)
     cluster = two_nodes()
-    from firthian.cluster.executor import RayExecutor
-
-    executor = RayExecutor()
+    harm = {"worker": kill_worker, "node": kill_node(cluster), "object": lose_objects(cluster)}[lost]
+    # There is one node to lose: when what lies on it is needed.
+    moments = MOMENTS[job] if lost == "worker" else MOMENTS[job][-2:-1]
+    markers = folder / "markers"
+    markers.mkdir()
+    executor = Harmed(harm, moments, markers)
     assert executor.workers == 2
-    harm = {
-        "worker": lambda: kill_worker(cluster),
-        "node": lambda: kill_node(cluster),
-        "object": lambda: lose_objects(executor),
-    }[lost]
-    progress = DoesHarm(harm, STAGES[:2] if job == "count" else STAGES[2:])
-    found = do(job, corpus, folder / "found", cluster=executor, progress=progress)
-    progress.finish()
-    assert progress.threads
+    found = do(job, corpus, folder / "found", cluster=executor, progress=executor.stage)
+    assert {f"{stage}-{call}" for stage, call in moments} <= {path.name for path in markers.iterdir()}
+    assert bool(cluster.worker_nodes) == (lost == "worker")
     assert found == wanted
+    ray.shutdown()
+    cluster.shutdown()
     print("same bytes", flush=True)
 
 

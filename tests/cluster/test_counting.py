@@ -60,12 +60,14 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize(("shard_bytes", "workers"), [(300, 3), (2000, 1), (1 << 20, 2)])
-def test_same_bytes(folder, folder_bytes, monkeypatch, options, shard_bytes, workers):
+@pytest.mark.parametrize(
+    ("shard_bytes", "group_tokens", "workers"), [(300, 100, 3), (300, 1 << 20, 3), (2000, 100, 1), (1 << 20, 100, 2)]
+)
+def test_same_bytes(folder, folder_bytes, monkeypatch, options, shard_bytes, group_tokens, workers):
     cut_into(monkeypatch, shard_bytes)
     monkeypatch.setattr(apart, "RANGE_PAIRS", 50)
     monkeypatch.setattr(apart, "GROUPS_AT_ONCE", 3)
-    monkeypatch.setattr(apart, "GROUP_TOKENS", 100)
+    monkeypatch.setattr(apart, "GROUP_TOKENS", group_tokens)
     monkeypatch.setattr(spools, "TABLES_AT_ONCE", 2)
     options = {"min_count": 1, **options}
     ft.count(folder / "corpus", folder / "here", **options)

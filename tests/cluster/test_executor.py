@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 
 import numpy as np
@@ -109,8 +110,23 @@ def test_the_evaluation_of_analogies(ray_cluster):
 
 def test_names_of_clusters(tmp_path, firth):
     (tmp_path / "text.txt").write_text("a b c\n" * 10)
-    for name in ("local:", "local:many", "local:0"):
-        firth("count", tmp_path / "text.txt", "-o", tmp_path / "out", "--cluster", name).complains()
+    for name in ("", "local:", "local:many", "local:0", "nonsense", "ray://host", "host:port", "host:99999"):
+        outcome = firth("count", tmp_path / "text.txt", "-o", tmp_path / "out", "--cluster", name)
+        outcome.complains(f"cannot read the cluster {name!r}")
+    assert [item.name for item in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_nobody_answers(tmp_path, firth_process):
+    pytest.importorskip("ray")
+    (tmp_path / "text.txt").write_text("a b c\n" * 10)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        for command, scheme in (("count", ""), ("train", "ray://"), ("compare", "")):
+            name, more = f"{scheme}127.0.0.1:{port}", ["-m", "svd"] if command == "compare" else []
+            # A process of its own: this one may have joined the cluster of the other tests.
+            outcome = firth_process(command, tmp_path / "text.txt", "-o", tmp_path / "out", "--cluster", name, *more)
+            outcome.complains(f"no Ray cluster answers at {name}")
     assert [item.name for item in tmp_path.iterdir()] == ["text.txt"]
 
 

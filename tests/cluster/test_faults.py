@@ -26,5 +26,4 @@ def test_the_run_goes_on(lost, job, tmp_path):
     command = [sys.executable, "-m", "tests.cluster.faults", lost, job, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "killed" in done.stdout or "lost" in done.stdout, done.stdout
     assert "same bytes" in done.stdout

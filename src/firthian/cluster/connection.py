@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,13 +19,18 @@ if TYPE_CHECKING:
 #: The object store of a cluster that we start ourselves takes this part of the free memory, and at most so many bytes.
 STORE_SHARE, MOST_STORE_BYTES = 0.25, 8 * 10**9
 
+#: A cluster that is there answers in so many seconds, at a port up to the last there is.
+ANSWER_SECONDS, MOST_PORT = 10, 65535
+
 #: How often we try to start one.
 STARTS = 3
 
-#: No statistics to anyone; and patience with a machine that is busy: nobody is declared dead for being slow.
+#: No statistics to anyone; workers that are not put behind all else (Ray starts them with nice 15, but we wait for them); and
+#: patience with a machine that is busy: nobody is declared dead for being slow.
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_worker_niceness": "0",
     "RAY_worker_register_timeout_seconds": "600",
     "RAY_health_check_timeout_ms": "60000",
 }
@@ -58,9 +64,10 @@ def connect(cluster: str, workers: int | None = None) -> Iterator[RayExecutor]:
     if workers is not None:
         check_workers(workers)
     kind, _, number = cluster.partition(":")
-    if not cluster or (kind == "local" and not number.isdigit()):
+    processors = int(number) if kind == "local" and number.isdecimal() else 0
+    if kind == "local" and processors < 1:
         raise FirthianError(f"cannot read the cluster {cluster!r}", hint=_FORMS)
-    processors = check_workers(int(number)) if kind == "local" else 0
+    place = _host_and_port(cluster) if kind not in ("local", "auto") else None
     ray = require("ray", "cluster")
     from firthian.cluster.executor import RayExecutor
 
@@ -69,7 +76,7 @@ def connect(cluster: str, workers: int | None = None) -> Iterator[RayExecutor]:
         if kind == "local":
             _start(ray, processors)
         else:
-            _join(ray, cluster)
+            _join(ray, cluster, place)
     try:
         yield RayExecutor(workers)
     finally:
@@ -104,10 +111,20 @@ def _start(ray: Any, processors: int) -> None:
                 ) from error
 
 
-def _join(ray: Any, address: str) -> None:
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal() or int(port) > MOST_PORT:
+        raise FirthianError(f"cannot read the cluster {address!r}", hint=_FORMS)
+    return host.strip("[]"), int(port)
+
+
+def _join(ray: Any, address: str, place: tuple[str, int] | None) -> None:
     try:
+        if place is not None:
+            # Ray tries for minutes, and complains to the terminal; we ask first whether anyone listens.
+            socket.create_connection(place, timeout=ANSWER_SECONDS).close()
         ray.init(address=address, **_quiet())
-    except (ConnectionError, TimeoutError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
         where = "no Ray cluster runs here" if address == "auto" else f"no Ray cluster answers at {address}"
         raise FirthianError(
             f"{where} ({str(error).splitlines()[0]})",

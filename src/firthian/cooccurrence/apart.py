@@ -1,6 +1,6 @@
 """Counting on a cluster: streams stay where they were made, groups of them are counted side by side, sums meet row by row.
 
-On one machine all cores work on the rows of one group after another. Here each worker counts a group of its own with the same
+On one machine all cores work on the rows of one group after another. Here a task counts some rows of a group with the same
 kernels, and the sums of all groups are added range by range of rows, as a tree. Sums are integers, so the bytes are the same.
 """
 
@@ -27,6 +27,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: A range of rows has at most so many pairs (one row may have more), and a group of shards so many tokens.
 RANGE_PAIRS, GROUP_TOKENS = 16_000_000, 1 << 27
+
+#: So many tasks are made for each worker, to balance them; at most so many read the same group, each for some of its rows.
+TASKS_A_WORKER, MOST_PARTS = 2, 8
 
 #: At most so many groups are added up at once; more are added in rounds.
 GROUPS_AT_ONCE = 16
@@ -68,33 +71,51 @@ def count_apart(
     weights, _ = options.integer_weights()
     before, after = options.sides(weights)
     most_pairs = np.minimum(words, vocabulary.counts * (before.size + after.size))
-    ranges = cut_rows(most_pairs, RANGE_PAIRS)
-    cuts = [first for first, _ in ranges[1:]]
     streams = select_apart(spool, vocabulary, options, executor)
-
-    def count(item: tuple[list[Kept[Array]], Array, Array]) -> tuple[RowBlock, ...]:
-        kept, tail, head = item
-        parts = [part.get() for part in kept]
-        stream = np.concatenate([tail, *parts, head])
-        core = (tail.size, stream.size - head.size)
-        del parts
-        blocks = count_blocks(stream, core, words, before, after, Threads(1), cuts=cuts)
-        return tuple(_by_range(blocks, ranges))
-
     groups = _grouped(streams, min(group_tokens, GROUP_TOKENS), executor.workers, options.window)
-    runs: list[tuple[Kept[RowBlock], ...]] = []
-    for run in executor.keep(count, [item for item, _ in groups], len(ranges)):
-        progress.advance(groups[len(runs)][1])
-        runs.append(run)
+    parts = _parts(vocabulary.counts, -(-TASKS_A_WORKER * executor.workers // len(groups)))
+    ranges = cut_rows(most_pairs, RANGE_PAIRS, [first for first, _ in parts])
+    cuts = [first for first, _ in ranges]
+    within = [[(first, last) for first, last in ranges if part[0] <= first < part[1]] for part in parts]
+    pieces = max(map(len, within))
+
+    def count(item: tuple[list[Kept[Array]], Array, Array, int]) -> tuple[RowBlock | None, ...]:
+        kept, tail, head, part = item
+        stream = np.concatenate([tail, *(one.get() for one in kept), head])
+        core = (tail.size, stream.size - head.size)
+        blocks = count_blocks(stream, core, words, before, after, Threads(1), cuts=cuts, rows=parts[part])
+        found = tuple(_by_range(blocks, within[part]))
+        return found + (None,) * (pieces - len(found))
+
+    def counted() -> Iterator[tuple[Kept[RowBlock], ...]]:
+        items = [(*group, part) for group, _ in groups for part in range(len(parts))]
+        for number, run in enumerate(executor.keep(count, items, pieces)):
+            group, part = divmod(number, len(parts))
+            size = groups[group][1]
+            progress.advance((part + 1) * size // len(parts) - part * size // len(parts))
+            yield run[: len(within[part])]
+
+    if len(groups) == 1:
+        # Nothing to add up: the first rows are written while the next are counted.
+        return (block.get() for run in counted() for block in run)
+    done = [block for run in counted() for block in run]
+    runs = [done[at : at + len(ranges)] for at in range(0, len(done), len(ranges))]
     while len(runs) > GROUPS_AT_ONCE:
         batches = [runs[first : first + GROUPS_AT_ONCE] for first in range(0, len(runs), GROUPS_AT_ONCE)]
-        items = [[run[number] for run in batch] for batch in batches for number in range(len(ranges))]
-        done = [kept[0] for kept in executor.keep(lambda item: (_add(item, words),), items, 1)]
-        runs = [tuple(done[at : at + len(ranges)]) for at in range(0, len(done), len(ranges))]
+        sums = [[run[number] for run in batch] for batch in batches for number in range(len(ranges))]
+        done = [kept[0] for kept in executor.keep(lambda item: (_add(item, words),), sums, 1)]
+        runs = [done[at : at + len(ranges)] for at in range(0, len(done), len(ranges))]
     progress.start("merging")
     return executor.map(
         lambda item: _add(item, words), [[run[number] for run in runs] for number in range(len(ranges))]
     )
+
+
+def _parts(occurrences: Array, number: int) -> list[tuple[int, int]]:
+    """Cut the rows into parts with about as many occurrences each; a word is never cut."""
+    ends = np.cumsum(occurrences)
+    cuts = np.searchsorted(ends, np.arange(1, number) * (ends[-1] / number), side="left") + 1
+    return list(pairwise(np.unique([0, *np.minimum(cuts, ends.size), ends.size]).tolist()))
 
 
 def select_apart(
@@ -114,13 +135,13 @@ def select_apart(
 def _grouped(
     streams: Sequence[KeptStream], group_tokens: int, workers: int, window: int
 ) -> list[tuple[tuple[list[Kept[Array]], Array, Array], int]]:
-    """Put neighbouring shards together, one group for each worker or more, with what their windows reach of the others.
+    """Put neighbouring shards together, with what their windows reach of the others.
 
-    Give (streams, text before, text after) and the size of each group. How they are grouped changes no sum.
+    There are no more groups than memory and workers ask for: several tasks count rows of the same one. Give (streams,
+    text before, text after) and the size of each group. How they are grouped changes no sum.
     """
     total = sum(stream.size for stream in streams)
-    number = max(1, -(-total // group_tokens))
-    number = -(-number // workers) * workers
+    number = max(1, -(-total // group_tokens), -(-TASKS_A_WORKER * workers // MOST_PARTS))
     ends = np.cumsum([stream.size for stream in streams])
     cuts = np.searchsorted(ends, np.arange(1, number) * (total / number), side="left") + 1
     groups = []
@@ -140,7 +161,7 @@ def _grouped(
 
 
 def _by_range(blocks: Iterator[RowBlock], ranges: list[tuple[int, int]]) -> Iterator[RowBlock]:
-    row = 0
+    row = ranges[0][0]
     for _, last in ranges:
         found = []
         while row < last:

@@ -75,14 +75,16 @@ def count_blocks(
     executor: Executor,
     block_pairs: int = BLOCK_PAIRS,
     cuts: Sequence[int] = (),
+    rows: tuple[int, int] | None = None,
 ) -> Iterator[RowBlock]:
     """Count the windows around the words of ``stream[core]``; what lies outside the core is context only.
 
-    Blocks end at the rows ``cuts``, and where they would be too large.
+    Blocks end at the rows ``cuts``, and where they would be too large. ``rows`` are those to count, all where it is None.
     """
     from firthian.kernels import windows as kernel
 
-    pointers, positions = _index(stream, core, words, executor)
+    begin, end = rows or (0, words)
+    pointers, positions = _index(stream, core, words, (begin, end), executor)
     occurrences = np.diff(pointers)
     most_pairs = np.minimum(words, occurrences * (before.size + after.size))
     ends = np.concatenate([[0], np.cumsum(most_pairs)])
@@ -110,11 +112,14 @@ def count_blocks(
         )
         return RowBlock(sizes, columns[:used], sums[:used])
 
-    return executor.map(count, cut_rows(most_pairs, block_pairs, cuts))
+    blocks = cut_rows(most_pairs, block_pairs, [begin, *cuts, end])
+    return executor.map(count, [block for block in blocks if begin <= block[0] < end])
 
 
-def _index(stream: Array, core: tuple[int, int], words: int, executor: Executor) -> tuple[Array, Array]:
-    """Give where each word occurs in the core: positions ``[pointers[w]:pointers[w + 1]]``, ascending.
+def _index(
+    stream: Array, core: tuple[int, int], words: int, rows: tuple[int, int], executor: Executor
+) -> tuple[Array, Array]:
+    """Give where each word of ``rows`` occurs in the core: positions ``[pointers[w]:pointers[w + 1]]``, ascending.
 
     The core is cut in as many pieces as there are workers; the result is the same for any cut.
     """
@@ -129,12 +134,13 @@ def _index(stream: Array, core: tuple[int, int], words: int, executor: Executor)
         return counts
 
     counts = np.stack(list(executor.map(occurrences, pieces)))
+    counts[:, : rows[0]] = counts[:, rows[1] :] = 0
     pointers = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
     fills = pointers[:-1] + np.concatenate([np.zeros((1, words), dtype=np.int64), np.cumsum(counts, axis=0)[:-1]])
     positions = np.empty(pointers[-1], dtype=np.int32)
 
     def place(number: int) -> None:
-        kernel.place(stream, *pieces[number], fills[number], positions)
+        kernel.place(stream, *pieces[number], *rows, fills[number], positions)
 
     list(executor.map(place, range(len(pieces))))
     return pointers, positions

@@ -45,11 +45,11 @@ def histogram(ids: Array, counts: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def place(ids: Array, begin: int, end: int, fill: Array, positions: Array) -> None:
-    """Write each position of ``ids[begin:end]`` to the next free place of its word; ``fill`` moves on."""
+def place(ids: Array, begin: int, end: int, first: int, last: int, fill: Array, positions: Array) -> None:
+    """Write the positions of the words ``first:last`` in ``ids[begin:end]`` to their next free places; ``fill`` moves on."""
     for t in range(begin, end):
         word = ids[t]
-        if word >= 0:
+        if first <= word < last:
             positions[fill[word]] = t
             fill[word] += 1
 

@@ -63,6 +63,8 @@ class AdagradSquares:
         run.over_rows(
             lambda first, last: seen_products(pairs.indptr, pairs.indices, words, contexts, first, last, eta),
             pairs.rows,
+            pairs=[eta],
+            pointers=pairs.indptr,
         )
         # held-out pairs are negative
         kept = pairs.values > 0
@@ -88,6 +90,7 @@ class AdagradSquares:
             lambda first, last: mark_seen(pairs.indptr, pairs.indices, rows, columns, first, last, seen),
             number,
             1 << 20,
+            writes=[seen],
         )
         rows, columns = rows[~seen], columns[~seen]
         eta = np.empty(rows.size)
@@ -97,7 +100,7 @@ class AdagradSquares:
             products = np.einsum("ik,ik->i", factors.words[i], factors.contexts[j])
             eta[first:last] = products + factors.word_bias[i] + factors.context_bias[j]
 
-        run.over_rows(fill, rows.size, 1 << 16)
+        run.over_rows(fill, rows.size, 1 << 16, writes=[eta])
         weight = model.scaled_weight(np.exp(np.minimum(eta, 80))) / (word_share[rows] * context_share[columns] * number)
         # x = 0: z = eta - 1
         return rows, columns, (eta - 1).astype(np.float32), weight.astype(np.float32)
