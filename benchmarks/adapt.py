@@ -1,7 +1,8 @@
 """Text classification on IMDB: time and accuracy, ours beside scikit-learn's and fastText's, in one run on one core.
 
-Run it as ``python benchmarks/adapt.py [--dim 300] [--task imdb] [VECTORS]``. Without vectors, random ones are used: they
-cost the same. fastText takes part where a package ``fasttext`` is installed.
+Run it as ``python -m benchmarks.adapt [--dim 300] [--task imdb] [VECTORS]``; figures are kept in ``results/adapt.json``.
+Without vectors, random ones are used: they cost the same. fastText takes part where a package ``fasttext`` is installed.
+Seconds are the processor's, on one thread; ``wall`` seconds stand beside them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from benchmarks.results import Results
 from firthian.adapt import PAClassifier, RPAClassifier
 from firthian.adapt.documents import count_words, learn_vocabulary, tokenize
 from firthian.adapt.labelled import read_labelled
@@ -31,11 +33,14 @@ from firthian.evaluate.classification import TASKS
 from firthian.vectors.loading import open_vectors
 
 
-def timed(task: Callable[[], Any]) -> tuple[Any, float]:
-    """Give a result and the processor's seconds: other programs on the machine change them little."""
-    begin = time.process_time()
+def timed(task: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    """Give a result, the processor's seconds (other programs on the machine change them little) and those of the clock."""
+    begin, wall = time.process_time(), time.perf_counter()
     result = task()
-    return result, time.process_time() - begin
+    return result, {
+        "seconds": round(time.process_time() - begin, 2),
+        "wall": round(time.perf_counter() - wall, 2),
+    }
 
 
 def index_all(texts: list[str]) -> Any:
@@ -45,9 +50,9 @@ def index_all(texts: list[str]) -> Any:
     return count_words(documents, TypeTable.of_words(vocabulary.words))
 
 
-def one_pass(classifier: RPAClassifier, texts: list[str], labels: list[str]) -> float:
+def one_pass(classifier: RPAClassifier, texts: list[str], labels: list[str]) -> dict[str, float]:
     """Time one pass of learning alone, after the documents are ready."""
-    counts, given = classifier._start(texts, labels, 1)
+    counts, given = classifier._start(texts, labels)
     classifier.classes_, codes = np.unique(given, return_inverse=True)
     from firthian.adapt.ensemble import Ensemble
 
@@ -57,10 +62,8 @@ def one_pass(classifier: RPAClassifier, texts: list[str], labels: list[str]) -> 
     return timed(lambda: ensemble.learn(examples, codes, classifier.C, None, classifier._rule(), order))[1]
 
 
-def fasttext(texts: list[str], labels: list[str], test: list[str], truth: list[str]) -> dict[str, float] | None:
+def fasttext(texts: list[str], labels: list[str], test: list[str], truth: list[str]) -> dict[str, Any]:
     """FastText's supervised mode with its usual settings, on one thread."""
-    if importlib.util.find_spec("fasttext") is None:
-        return None
     import fasttext as library
 
     with tempfile.TemporaryDirectory() as folder:
@@ -69,10 +72,42 @@ def fasttext(texts: list[str], labels: list[str], test: list[str], truth: list[s
         lines = (f"__label__{label} {' '.join(tokens.tokens(text))}" for text, label in zip(texts, labels, strict=True))
         # It learns in the order of the file, and is lost where all of one class come first.
         path.write_text("\n".join(np.random.default_rng(0).permutation(list(lines))) + "\n")
-        model, seconds = timed(lambda: library.train_supervised(str(path), thread=1, epoch=5, lr=0.5, verbose=0))
+        model, seconds = timed(lambda: library.train_supervised(str(path), thread=1, verbose=0))
         found = [model.f.predict(" ".join(tokens.tokens(text)) + "\n", 1, 0.0, "strict")[0][1] for text in test]
     right = np.mean([f"__label__{label}" == answer for label, answer in zip(truth, found, strict=True)])
-    return {"fit_seconds": seconds, "accuracy": float(right)}
+    return {"fit": seconds, "accuracy": float(right)}
+
+
+def fit_and_score(
+    classifier: Any, texts: list[str], labels: list[str], test: list[str], truth: list[str]
+) -> dict[str, Any]:
+    """Time learning and predicting, both from raw texts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn renames its passive-aggressive classifier
+        _, fit = timed(lambda: classifier.fit(texts, labels))
+        score, predict = timed(lambda: classifier.score(test, truth))
+    return {"fit": fit, "predict": predict, "accuracy": score}
+
+
+def rivals(vectors: Any) -> dict[str, Any]:
+    """Give ours and scikit-learn's classifiers, each with settings that suit the task."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression, PassiveAggressiveClassifier
+    from sklearn.pipeline import make_pipeline
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = PassiveAggressiveClassifier(C=0.03, max_iter=5, tol=None, random_state=1)
+    return {
+        "firthian RPA": RPAClassifier(vectors),
+        "firthian RPA + one-hot": RPAClassifier(vectors, one_hot=3.0, C=0.01, lam=0.01, passes=3),
+        "firthian PA, one-hot": PAClassifier("onehot"),
+        "firthian PA, one-hot, pairs of words": PAClassifier("onehot", ngrams=2),
+        "scikit-learn passive-aggressive, tf-idf": make_pipeline(TfidfVectorizer(sublinear_tf=True), theirs),
+        "scikit-learn logistic regression, tf-idf": make_pipeline(
+            TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=3.0, max_iter=1000)
+        ),
+    }
 
 
 def main() -> None:
@@ -80,44 +115,34 @@ def main() -> None:
     parser.add_argument("vectors", nargs="?")
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--task", default="imdb", choices=list(TASKS))
+    parser.add_argument("--new", action="store_true", help="only rows that were not measured before")
     arguments = parser.parse_args()
     text = read_labelled(str(locate(TASKS[arguments.task])))
     texts, labels = text.part("train")
     test, truth = text.part("test")
     vectors = open_vectors(arguments.vectors) if arguments.vectors else f"random:{arguments.dim}"
-    RPAClassifier("random:4", passes=1).fit(texts[:50] + texts[-50:], labels[:50] + labels[-50:])  # compile
-    bag, seconds = timed(lambda: index_all(text.texts))
-    results: dict[str, Any] = {
-        "indexing": {"documents": len(text.texts), "words": int(bag.matrix.shape[1]), "seconds": seconds},
-        "one pass": {
-            "averaged": one_pass(RPAClassifier(vectors), texts, labels),
-            "not averaged": one_pass(RPAClassifier(vectors, averaged=False), texts, labels),
-        },
-    }
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression, PassiveAggressiveClassifier
-    from sklearn.pipeline import make_pipeline
+    for ngrams in (1, 2):
+        RPAClassifier("random:4", passes=1, ngrams=ngrams).fit(texts[:50] + texts[-50:], labels[:50] + labels[-50:])
+    results = Results("adapt")
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scikit-learn renames its passive-aggressive classifier
-        rivals: dict[str, Any] = {
-            "firthian RPA": RPAClassifier(vectors),
-            "firthian RPA + one-hot": RPAClassifier(vectors, one_hot=3.0, C=0.01, lam=0.01, passes=3),
-            "firthian PA, one-hot": PAClassifier("onehot"),
-            "scikit-learn passive-aggressive, tf-idf": make_pipeline(
-                TfidfVectorizer(sublinear_tf=True),
-                PassiveAggressiveClassifier(C=0.03, max_iter=5, tol=None, random_state=1),
-            ),
-            "scikit-learn logistic regression, tf-idf": make_pipeline(
-                TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=3.0, max_iter=1000)
-            ),
-        }
-        for name, rival in rivals.items():
-            _, fit_seconds = timed(lambda rival=rival: rival.fit(texts, labels))
-            score, predict_seconds = timed(lambda rival=rival: rival.score(test, truth))
-            results[name] = {"fit_seconds": fit_seconds, "predict_seconds": predict_seconds, "accuracy": score}
-    results["fastText supervised"] = fasttext(texts, labels, test, truth)
-    print(json.dumps(results, indent=1))
+    def row(name: str, measure: Callable[[], Any]) -> None:
+        print(name, json.dumps(results.row(name, measure, again=not arguments.new)), flush=True)
+
+    def indexing() -> dict[str, Any]:
+        bag, seconds = timed(lambda: index_all(text.texts))
+        return {"documents": len(text.texts), "words": int(bag.matrix.shape[1]), **seconds}
+
+    row("cutting and indexing all texts", indexing)
+    size = f"one pass, {arguments.dim} random dimensions"
+    row(size, lambda: one_pass(RPAClassifier(f"random:{arguments.dim}"), texts, labels))
+    row(
+        f"{size}, not averaged",
+        lambda: one_pass(RPAClassifier(f"random:{arguments.dim}", averaged=False), texts, labels),
+    )
+    for name, rival in rivals(vectors).items():
+        row(name, lambda rival=rival: fit_and_score(rival, texts, labels, test, truth))
+    if importlib.util.find_spec("fasttext") is not None:
+        row("fastText supervised", lambda: fasttext(texts, labels, test, truth))
 
 
 if __name__ == "__main__":

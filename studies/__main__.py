@@ -1,4 +1,4 @@
-"""Run the studies of all five papers, one after another; each goes on where it stopped. ``make studies[-quick]``"""
+"""Run the studies of all papers and of chunking, one after another; each goes on where it stopped. ``make studies[-quick]``"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-STUDIES = ("psdvec", "iwlrls", "emf", "bayes", "rpa")
+STUDIES = ("psdvec", "iwlrls", "emf", "bayes", "rpa", "chunking")
 
 
 def main(flags: list[str]) -> int:

@@ -1,163 +1,232 @@
 """Sakaya 2015, "Scalable Bayesian Induction of Word Embeddings": its figures and tables, ours beside them.
 
-    python studies/bayes.py synthetic OUT/        Figures 10, 11, 12
-    python studies/bayes.py coverage OUT/         intervals against data drawn from the model
-    python studies/bayes.py text COUNTS OUT/      Figure 13, Tables 2, 4, 5 (another corpus than the thesis's RCV1)
-    python studies/bayes.py halves CORPUS OUT/    do two halves of a corpus differ where the model says it is unsure?
-
-Each part writes a JSON file of its figures and its pictures.
+python -m studies.bayes              everything; rows that are in studies/results/bayes.json are not computed again
+python -m studies.bayes --quick      the same on 2 M tokens, in build/studies/quick
+python -m studies.bayes --part X     one part: synthetic, text, batches, halves, diagonal, pictures
+python -m studies.bayes --page       only write the page from the rows that are there
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import time
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
-import numpy as np
+from studies import bayes_diagonal, bayes_halves, bayes_pictures, bayes_stochastic, bayes_synthetic, bayes_text
+from studies.bayes_data import Data
+from studies.common import Study
 
-import firthian as ft
-from firthian.explore.bayes_plots import plot_bounds, plot_relevance
-from firthian.models.bayes import BayesianLogistic
-from firthian.run import Run
-from firthian.solvers.calibration import calibrate, score_moments
-from firthian.solvers.rotation import LIVE_SHARE, signal_shares
-from firthian.solvers.variational import VariationalSweeps
-
-#: Table 2 (Spearman on WordSim-353), Tables 4 and 5 (accuracy), of the thesis: RCV1, 50 dimensions.
-THESIS_WORDSIM = {
-    "Algorithm 3": 0.1947,
-    "word2vec (skip-gram)": 0.4273,
-    "Eigenwords (TSCCA)": 0.4485,
-    "Algorithm 4": 0.4686,
+PARTS: dict[str, Callable[[Study, Data], None]] = {
+    "synthetic": bayes_synthetic.compute,
+    "text": bayes_text.compute,
+    "batches": bayes_stochastic.compute,
+    "halves": bayes_halves.compute,
+    "diagonal": bayes_diagonal.compute,
+    "pictures": bayes_pictures.draw,
 }
-THESIS_ANALOGY = {
-    "capital-common-countries": 0.5375, "capital-world": 0.4120, "currency": 0.3688, "city-in-state": 0.2792, "family": 0.2696,
-    "gram1-adjective-to-adverb": 0.0454, "gram2-opposite": 0.0343, "gram3-comparative": 0.0649, "gram4-superlative": 0.0518,
-    "gram5-present-participle": 0.0646, "gram6-nationality-adjective": 0.1936, "gram7-past-tense": 0.1779,
-    "gram8-plural": 0.1722, "gram9-plural-verbs": 0.1629,
-}  # fmt: skip
+
+PAGE = """# Bayesian vectors: the figures and tables of Sakaya (2015)
+
+The thesis's corpus is Reuters RCV1 (about 170 M tokens), which is not to be had freely; ours is {corpus}. Figures
+compare down a column, not across corpora. Vectors have {dimension} dimensions. How the recipes work:
+[bayes](../bayes.md), with the [derivation](../derivations/bayes.md).
+
+## Synthetic data: Figures 10, 11, 12
+
+50 × 50 pairs, true dimension 10, 10,000 samples; 100 sweeps from noise. The highest bound of each column is in bold;
+*live* is the number of dimensions that ARD leaves. The thesis: highest at 10, about 10 alive for every d > 10, one to
+five minutes a run.
+
+{dimensions}
+![Bound over sweeps, one line a dimension](bayes_figure10.png)
+![Bound against the dimension](bayes_figure11.png)
+![Hinton diagram of the relevance of dimensions](bayes_figure12.png)
+
+## Do intervals hold the truth?
+
+Data drawn from the model, 60 × 60 pairs, nominal 90 % intervals of u·c, mean of two seeds: covered with the
+covariances of the bound (*raw*), and with those of the recipe (*calibrated*). The last two rows repeat every event
+three times, as dependent tokens of a text would, and take it back by `temper`.
+
+{coverage}
+## Sweep by sweep: Figure 13, and why analogies fell
+
+*rotated* sweeps are the recipe's; *plain* ones leave out the change of basis. The last four columns are after the
+strength of each dimension was shared by choice (`eigenvalue_power` 0.25); *as they stand* are the posterior means
+themselves. *Seen pairs*: the thesis's measure, the mean of log σ(u·c) over the pairs that were seen, which is not
+what is maximised and may fall.
+
+{sweeps}
+![Likelihood of seen pairs, bound and analogies over the sweeps](bayes_sweeps.png)
+
+## Negative events
+
+{negatives}
+## Table 2: WordSim-353
+
+{wordsim}
+Rows of vectors that are not to be had here (Turian's, SENNA's, LR-MVL's) have no figure of ours; `hpca` stands for
+PCA, `bayes-svi` for Algorithm 3, `bayes` for Algorithm 4. Other dashes, here and below, are rows that were not
+computed.
+
+## Tables 4 and 5: analogies
+
+{analogies}
+## Algorithm 3: batches
+
+On the whole text the recipe `bayes-svi` reads {batches}. On 2 M tokens ({small_dimension} dimensions, batches of
+{batch:,} tokens), Algorithm 3 as it is printed, with one of its choices replaced by ours, and the other way round:
+
+{stochastic}
+## Two halves of a text
+
+Every other document, the words of the whole, {halves_sweeps} sweeps; the halves are aligned by Procrustes. Spearman's
+correlation of the distance of a word's two vectors with what the model says about its uncertainty (trace of both
+covariances), raw and when a cubic in log count is taken from both, with 95 % bootstrap intervals. *Cosines*: how
+often the difference of a cosine between the halves is within the nominal 90 % of both posteriors, and in brackets the
+factor on the variances that would make it 90 %.
+
+{halves}
+## Diagonal covariances, 70 M tokens, 100 dimensions
+
+{diagonal}
+## Table 7: chunking
+
+{chunking}
+## Pictures
+
+Contexts of *Finland*, *Sweden* and *stocks* (Figure 1), of *Harvard*, *Stanford* and *Princeton* (Figure 3):
+
+{clouds}
+The bounds of the logistic function (Figures 7 and 8):
+
+![Tangents in x², Jaakkola's and Böhning's bounds](bayes_figures7_8.png)
+
+Words around the thesis's themes, by t-SNE, coloured by groups (Figures 14 to 16), and some words with ellipses of two
+standard deviations:
+
+{maps}
+## Which of its claims hold here
+
+{claims}"""
 
 
-def planted(seed: int, true: int = 10, size: int = 50, samples: int = 10_000) -> tuple[np.ndarray, np.ndarray]:
-    """Section 6.1: pairs drawn uniformly, positive where sigma(u·v) > 0.5."""
-    random = np.random.default_rng(seed)
-    u, v = random.standard_normal((size, true)), random.standard_normal((size, true))
-    rows, columns = random.integers(size, size=(2, samples))
-    positive, negative = np.zeros((size, size)), np.zeros((size, size))
-    real = np.einsum("nk,nk->n", u[rows], v[columns]) > 0
-    np.add.at(positive, (rows[real], columns[real]), 1)
-    np.add.at(negative, (rows[~real], columns[~real]), 1)
-    return positive, negative
-
-
-def synthetic(out: Path) -> dict:
-    """Fit the planted data with 2 to 50 dimensions."""
-    run = Run.create()
-    model = BayesianLogistic.of_events(*planted(3), run)
-    curves, precisions, rows = {}, {}, []
-    for d in (2, 5, 8, 9, 10, 11, 12, 15, 20, 30, 50):
-        begin = time.perf_counter()
-        state = VariationalSweeps(100, start="noise", dtype="float64").fit(model, d, run)
-        live = int((signal_shares(state) > LIVE_SHARE).sum())
-        rows.append({"d": d, "bound": state.history[-1], "live": live, "seconds": time.perf_counter() - begin})
-        curves[f"d = {d}"], precisions[str(d)] = state.history, np.log(state.relevance.mean)
-    plot_bounds(curves, out / "figure10.png")
-    plot_relevance(precisions, out / "figure12.png")
-    return {"thesis": {"best": 10, "live": "about 10", "minutes": "1 to 5"}, "ours": rows}
-
-
-def coverage(out: Path) -> dict:
-    """How often nominal 90 % intervals of u·c hold the truth, before and after calibration."""
-    run, rows = Run.create(), []
-    for settings in (
-        {},
-        {"events": 10.0},
-        {"true": 3, "d": 3},
-        {"true": 10, "d": 12, "events": 8.0},
-        {"bound": "boehning"},
-    ):
-        chosen = {"size": 60, "true": 5, "d": 8, "events": 4.0, "bound": "jaakkola", **settings}
-        shares = []
-        for seed in range(3):
-            random = np.random.default_rng(seed)
-            shape = (chosen["size"], chosen["true"])
-            eta = random.standard_normal(shape) @ random.standard_normal(shape).T
-            total = random.poisson(chosen["events"], eta.shape)
-            positive = random.binomial(total, 1 / (1 + np.exp(-eta)))
-            model = BayesianLogistic.of_events(positive, total - positive, run, bound=chosen["bound"])
-            state = VariationalSweeps(150, start="noise", dtype="float64").fit(model, chosen["d"], run)
-            covered = []
-            for _ in ("bound", "calibrated"):
-                mean, variance = score_moments(state)
-                covered.append(np.mean(np.abs(eta - mean) < 1.645 * np.sqrt(variance)))
-                calibrate(model, state, run)
-            shares.append(covered)
-        rows.append(
-            {**chosen, **dict(zip(("bound", "calibrated"), np.mean(shares, axis=0).round(3).tolist(), strict=True))}
+def write_page(study: Study, data: Data) -> None:
+    """Write the page from the rows that are there."""
+    bayes_synthetic.draw(study)
+    curves = {key.removeprefix("sweeps/"): rows for key, rows in study.rows.items() if key.startswith("sweeps/")}
+    bayes_pictures.draw_sweeps(curves, study.picture("sweeps"))
+    dimensions, coverage = bayes_synthetic.page(study)
+    words = [word for group in bayes_pictures.CLOUDS.values() for word in group]
+    clouds = [
+        f"![Contexts of {word}](bayes_cloud_{word}.png)" for word in words if study.picture(f"cloud_{word}").exists()
+    ]
+    maps = [f"![{title}](bayes_{name}.png)" for name, (title, _) in bayes_pictures.THEMES.items()]
+    maps.append("![Words with their ellipses](bayes_ellipses.png)")
+    batches = study.rows.get("batches/whole text")
+    study.write(
+        PAGE.format(
+            corpus="the first 2 M tokens of enwiki17m"
+            if data.quick
+            else "enwiki17m (16.9 M tokens, words seen 50 times or more)",
+            dimension=data.dimension,
+            dimensions=dimensions,
+            coverage=coverage,
+            sweeps=bayes_text.sweep_table(study),
+            negatives=bayes_text.negatives_table(study),
+            wordsim=bayes_text.wordsim_table(study),
+            analogies=bayes_text.analogy_table(study),
+            batches="nothing yet" if batches is None else _batches(batches),
+            small_dimension=bayes_stochastic.DIMENSION,
+            batch=bayes_stochastic.BATCH_TOKENS,
+            stochastic=bayes_stochastic.page(study),
+            halves_sweeps=bayes_halves.SWEEPS,
+            halves=bayes_halves.page(study),
+            diagonal=bayes_diagonal.page(study),
+            chunking=bayes_text.chunking_table(study),
+            clouds="\n".join(clouds) + "\n",
+            maps="\n".join(maps) + "\n",
+            claims=claims(study.rows),
         )
-    return {"nominal": 0.9, "rows": rows}
-
-
-def text(source: str, out: Path, **options) -> dict:
-    """Train on counts; compare with the thesis's tables."""
-    vectors = ft.train(source, "bayes", **options)
-    vectors.save(out / "vectors", force=True)
-    plot_bounds({"bound": vectors.record["objective"]}, out / "figure13.png")
-    figures = ft.evaluate(vectors, suite="similarity,analogy").to_dict()
-    return {
-        "measured": vectors.measured,
-        "objective": vectors.record["objective"],
-        "thesis": {"wordsim": THESIS_WORDSIM, "analogy": THESIS_ANALOGY},
-        "ours": figures,
-    }
-
-
-def halves(corpus: str, out: Path) -> dict:
-    """Train on two halves of a corpus; does the distance after alignment follow the trace, also at equal count?"""
-    from scipy.stats import spearmanr
-
-    lines = Path(corpus).read_text(encoding="utf-8").splitlines()
-    counting = {"window": 5, "sample": 1e-3, "min_count": 50}
-    first, second = (ft.train(part, "bayes", counting=counting, epochs=5) for part in (lines[::2], lines[1::2]))
-    shared = [word for word in first.vocabulary.words if word in second.vocabulary]
-    a = first.matrix[[first.vocabulary[word] for word in shared]].astype(np.float64)
-    b = second.matrix[[second.vocabulary[word] for word in shared]].astype(np.float64)
-    left, _, right = np.linalg.svd(a.T @ b)
-    distance = np.linalg.norm(a @ (left @ right) - b, axis=1) / np.linalg.norm(b, axis=1)
-    from firthian.vectors.uncertainty import _residual, variances
-
-    trace = sum(
-        variances(v, [v.vocabulary[word] for word in shared]).sum(axis=1) / np.sum(m**2, axis=1)
-        for v, m in ((first, a), (second, b))
     )
-    count = np.log([first.vocabulary.counts[first.vocabulary[word]] + second.vocabulary.counts[second.vocabulary[word]]
-                    for word in shared])  # fmt: skip
-    random, measured = np.random.default_rng(1), {}
 
-    def both(rows: np.ndarray) -> tuple[float, float]:
-        x, y, c = np.log(trace[rows]), distance[rows], count[rows]
-        return spearmanr(x, y)[0], spearmanr(_residual(c, x), _residual(c, y))[0]
 
-    resamples = [both(random.integers(len(shared), size=len(shared))) for _ in range(200)]
-    low, high = np.percentile(resamples, [2.5, 97.5], axis=0)
-    for k, name in enumerate(("rank_correlation", "at_equal_count")):
-        measured[name] = {"value": float(both(np.arange(len(shared)))[k]), "ci95": [float(low[k]), float(high[k])]}
-    return {"words": len(shared), **measured}
+def _batches(row: dict[str, Any]) -> str:
+    figures = ", ".join(
+        f"{name} {row[key]:.3f}"
+        for name, key in (("WordSim-353", "ws353"), ("MEN", "men"), ("Google", "google"), ("MSR", "msr"))
+    )
+    return f"{row['batches']} batches in {row['seconds']:.0f} s ({row['peak_bytes'] / 1e9:.1f} GB): {figures}"
+
+
+def claims(rows: dict[str, Any]) -> str:
+    """Say, from the figures, which claims hold."""
+    lines = []
+    synthetic = [found for key, found in rows.items() if key.startswith("synthetic/")]
+    best = [max(found, key=lambda row: row["bound"])["d"] for found in synthetic]
+    live = [row["live"] for found in synthetic for row in found if row["d"] > bayes_synthetic.TRUE]
+    if live:
+        near = sum(abs(d - bayes_synthetic.TRUE) <= 1 for d in best)
+        lines.append(
+            f"*The bound is highest at the true dimension*: at or next to it with {near} of {len(best)} seeds (highest at "
+            f"{', '.join(map(str, best))}). *ARD leaves about ten dimensions for every d > 10*: {min(live)} to {max(live)}."
+        )
+    for found in synthetic[:1]:
+        left = [(row["history"][-1] - row["history"][24]) / (row["history"][-1] - row["history"][0]) for row in found]
+        lines.append(
+            f"*It converges in 20 to 25 sweeps*: sweeps 26 to 100 add {100 * min(left):.1f} to {100 * max(left):.1f} % of "
+            "the gain."
+        )
+    sweeps = next((found for key, found in rows.items() if key.startswith("sweeps/rotated, 17")), None)
+    if sweeps:
+        first, last = sweeps[0], sweeps[-1]
+        lines.append(
+            f"*The likelihood of the seen pairs rises over the sweeps* (Figure 13): does not hold from a spectral start: "
+            f"{first['seen']:.2f} a pair after sweep {first['sweep']}, {last['seen']:.2f} after {last['sweep']}, while the "
+            "bound rises all the time."
+        )
+    full, batches, skip = (rows.get(key) for key in ("tables/bayes", "batches/whole text", "tables/word2vec"))
+    if full and skip:
+        lines.append(
+            f"*Algorithm 4 beats word2vec on WordSim-353*: {full['ws353']:.3f} against {skip['ws353']:.3f} here "
+            f"({'holds' if full['ws353'] > skip['ws353'] else 'does not hold'})."
+        )
+        known = [name for name in bayes_text.THESIS_ANALOGY if full["sections"].get(name) is not None]
+        for kind, names in (
+            ("semantic", [n for n in known if "gram" not in n]),
+            ("syntactic", [n for n in known if "gram" in n]),
+        ):
+            wins = sum(skip["sections"][name] > full["sections"][name] for name in names)
+            lines.append(f"*word2vec is better at {kind} analogies*: in {wins} of {len(names)} sections.")
+    if full and batches:
+        gap = full["ws353"] - batches["ws353"]
+        lines.append(f"*Batches are far inferior (.19 against .47)*: does not hold; the gap is {gap:.3f} here.")
+    halves = next((found for key, found in rows.items() if key.startswith("halves, ")), None)
+    if halves:
+        found = halves["correlations"]["squared distance and trace"]["at equal count"]
+        lines.append(
+            f"*A density says more than a point*: where the model is unsure, two halves of a text differ more, also at equal "
+            f"count (rank correlation {found['value']:.2f}); the trace follows the count with {halves['trace and count']:.2f}."
+        )
+    baseline, with_vectors = rows.get("chunking/baseline"), rows.get("chunking/bayes")
+    if baseline and with_vectors:
+        lines.append(
+            f"*Vectors help chunking a little*: F1 {100 * with_vectors['f1']:.2f} against {100 * baseline['f1']:.2f} "
+            "of the words and tags alone."
+        )
+    return "".join(f"* {line}\n" for line in lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("synthetic", "coverage", "text", "halves"))
-    parser.add_argument("paths", nargs="+")
+    parser.add_argument("--quick", action="store_true", help="on 2 M tokens")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; may be repeated")
+    parser.add_argument("--page", action="store_true", help="only write the page")
     chosen = parser.parse_args()
-    out = Path(chosen.paths[-1])
-    out.mkdir(parents=True, exist_ok=True)
-    part = {"synthetic": synthetic, "coverage": coverage, "text": text, "halves": halves}[chosen.part]
-    result = part(*chosen.paths[:-1], out)
-    (out / f"{chosen.part}.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))
+    study, data = Study("bayes", chosen.quick), Data(chosen.quick)
+    for name in () if chosen.page else chosen.part or PARTS:
+        PARTS[name](study, data)
+    write_page(study, data)
 
 
 if __name__ == "__main__":

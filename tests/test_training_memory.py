@@ -1,4 +1,4 @@
-"""What training takes is known before it begins: enough, not much too much, and told when there is not as much."""
+"""What training takes is known before it begins: a budget that is enough, not much too much, and told when there is less."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import firthian as ft
-from firthian.memory import INTERPRETER_BYTES, LEAST_BUDGET, Memory, Problem, anonymous_bytes
+from benchmarks import scale
+from firthian.forecast import forecast
+from firthian.memory import LEAST_BUDGET, MARGIN, Memory, Problem, anonymous_bytes
 from firthian.recipes import RECIPES, find_recipe
 from firthian.training import DEFAULT_RECIPE
 
@@ -24,13 +26,24 @@ vectors = ft.train(source, recipe, workers=2, **options)
 print(vectors.measured["peak_bytes"])
 """
 
-MAIN = {
-    "svd": {"vector_size": 60},
-    "psd": {"vector_size": 60, "iterations": 2},
-    "sgns": {"vector_size": 60, "epochs": 2},
-    "tweedie": {"vector_size": 60, "iterations": 2},
-    "glove": {"vector_size": 60, "epochs": 1},
+#: Options that keep the run of a recipe short; they do not change what it holds.
+SHORT = {
+    "psd": {"iterations": 2},
+    "psd-blockwise": {"iterations": 2, "core": 4000},
+    "binomial": {"epochs": 2},
+    "semf": {"epochs": 2},
+    "gaussian": {"epochs": 2},
+    "emf-amemf": {"epochs": 1},
+    "tweedie": {"iterations": 2},
+    "poisson": {"iterations": 2},
+    "multinomial": {"iterations": 2},
+    "negative-binomial": {"iterations": 2},
+    "glove": {"epochs": 1},
+    "ica": {"epochs": 3},
+    "bayes": {"epochs": 1},
 }
+
+MEASURED = [row for row in scale.load() if row["what"] in scale.RECIPES]
 
 
 def write_corpus(path: Path, lines: int) -> Path:
@@ -41,25 +54,75 @@ def write_corpus(path: Path, lines: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("memory")
-    ft.count(write_corpus(folder / "corpus.txt", 30_000), folder / "c", window=8, min_count=2)
-    return folder / "c"
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("memory") / "corpus.txt", 30_000)
+
+
+@pytest.fixture(scope="module")
+def counts(corpus: Path) -> Path:
+    ft.count(corpus, corpus.with_name("c"), window=8, min_count=2)
+    return corpus.with_name("c")
+
+
+@pytest.fixture(scope="module")
+def left_counts(corpus: Path) -> Path:
+    """For the recipes that tell left contexts from right ones."""
+    ft.count(corpus, corpus.with_name("left"), window=8, min_count=2, context="left")
+    return corpus.with_name("left")
+
+
+@pytest.mark.parametrize("row", MEASURED, ids=lambda row: f"{row['what']}-{row['pairs']}-{row['dimension']}")
+def test_every_measured_run_would_fit_its_budget(row: scale.Row) -> None:
+    """Runs of up to 70 million tokens, and none of them would be asked for much more than it took."""
+    problem = Problem(row["words"], row["pairs"], row["dimension"])
+    memory = find_recipe(row["what"]).memory
+    assert memory.needed(problem) >= row["peak_bytes"]
+    assert memory.expected(problem) == pytest.approx(row["peak_bytes"], rel=0.2)
+
+
+def test_a_dry_run_tells_the_same_memory(counts: Path) -> None:
+    told = forecast(ft.Counts.load(counts, verify=False), "psd", vector_size=60)
+    assert told.training is not None
+    assert told.most_bytes == pytest.approx(MARGIN * told.training.peak_bytes, abs=2)
+
+
+def test_options_that_hold_less_or_more_are_known() -> None:
+    bayes, problem = find_recipe("bayes"), Problem(50_000, 10**7, 100)
+    usual, diagonal, double = (
+        bayes.memory_for(bayes.settings(options)).expected(problem)
+        for options in ({}, {"covariance": "diagonal"}, {"dtype": "float64"})
+    )
+    assert diagonal < usual / 5 < double / 8
 
 
 @pytest.mark.skipif(not anonymous_bytes(), reason="the system does not tell anonymous memory")
 @pytest.mark.parametrize(
-    "recipe", [pytest.param(name, marks=[pytest.mark.slow] * (name != DEFAULT_RECIPE)) for name in MAIN]
+    ("recipe", "options"),
+    [
+        pytest.param(
+            recipe.name,
+            SHORT.get(recipe.name, {}),
+            marks=[pytest.mark.slow] * (recipe is not find_recipe(DEFAULT_RECIPE)),
+            id=recipe.name,
+        )
+        for recipe in RECIPES
+        if recipe.source == "counts"
+    ]
+    + [pytest.param("bayes", {"covariance": "diagonal", "epochs": 1}, marks=pytest.mark.slow, id="bayes, diagonal")],
 )
-def test_the_estimate_holds_and_is_not_wild(counts: Path, recipe: str) -> None:
+def test_the_estimate_holds_and_is_not_wild(
+    request: pytest.FixtureRequest, recipe: str, options: dict[str, object]
+) -> None:
+    chosen = find_recipe(recipe)
+    counts: Path = request.getfixturevalue("left_counts" if "context" in chosen.counting else "counts")
     found = ft.Counts.load(counts, verify=False)
-    problem = Problem(len(found.vocabulary), found.pairs, MAIN[recipe]["vector_size"])
-    command = [sys.executable, "-c", TRAIN, str(counts), recipe, json.dumps(MAIN[recipe])]
+    size = {"vector_size": 60} if chosen.dimension else {}
+    command = [sys.executable, "-c", TRAIN, str(counts), recipe, json.dumps(options | size)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    estimate = find_recipe(recipe).memory.needed(problem)
-    assert estimate > 2 * INTERPRETER_BYTES, "the problem is too small to tell"
-    assert int(done.stdout) <= estimate
-    assert estimate <= 2.5 * int(done.stdout)
+    memory = chosen.memory_for(chosen.settings(options))
+    needed = memory.needed(Problem(len(found.vocabulary), found.pairs, 60 if size else 0))
+    assert needed > 1.5 * memory.once, "the problem is too small to tell"
+    assert needed / 2.5 <= int(done.stdout) <= needed
 
 
 @pytest.mark.parametrize(

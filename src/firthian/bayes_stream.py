@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ class BayesStream:
     """Stochastic variational inference on documents as they come; new words enter once seen ``min_count`` times.
 
     ``population`` is the number of tokens the whole stream is assumed to have. Without it, the posterior is that of
-    what has been seen so far. Further options are those of the recipe ``bayes-svi``.
+    what has been seen so far. ``counting`` are further arguments of ``firthian.count``, such as a ``tokenizer``; other
+    options are those of the recipe ``bayes-svi``.
 
     >>> stream = BayesStream(vector_size=2, min_count=1, window=2)
     >>> _ = stream.partial_fit(["tea with milk", "coffee with milk"] * 20)
@@ -49,11 +50,12 @@ class BayesStream:
         forgetting: float = 0.85,
         start_sweeps: int = 5,
         workers: int | None = None,
+        counting: Mapping[str, Any] | None = None,
         **likelihood: Any,
     ) -> None:
         self.options = {
             "vector_size": vector_size, "window": window, "min_count": min_count, "seed": seed, "population": population,
-            "forgetting": forgetting, "start_sweeps": start_sweeps, **likelihood,
+            "forgetting": forgetting, "start_sweeps": start_sweeps, "counting": dict(counting or {}), **likelihood,
         }  # fmt: skip
         self._run = Run.create(seed, workers)
         self._stream = Stream(Likelihood(**likelihood), vector_size, self._run, forgetting, start_sweeps)
@@ -62,11 +64,23 @@ class BayesStream:
         self._tokens = 0
         self.scores: list[float] = []
 
+    @property
+    def tokens(self) -> int:
+        """How many tokens have been learnt from, those of words that are not yet known among them."""
+        return self._tokens
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything has been learnt."""
+        return self._stream.state is not None
+
     def partial_fit(self, documents: Iterable[str]) -> BayesStream:
         """Learn from a batch of documents: the larger, the better; some hundred thousand tokens are a good size."""
+        # Sub-sampling, where it is asked for, is drawn anew in each batch.
         counts = count(
-            list(documents), window=self.options["window"], min_count=1, seed=self.options["seed"],
-            workers=self._run.executor.workers,
+            list(documents), window=self.options["window"], min_count=1,
+            seed=self.options["seed"] + self._stream.batches, workers=self._run.executor.workers,
+            **self.options["counting"],
         )  # fmt: skip
         for word, number in zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True):
             self._totals[word] += number

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from firthian.errors import FirthianError, suggest
-from firthian.memory import show_size
+from firthian.memory import Memory, show_size
 
 CONSTANTS = Path(__file__).parent / "cost.json"
 
@@ -82,6 +82,15 @@ def features(size: Size, names: Sequence[str]) -> Iterator[float]:
 def constants() -> dict[str, Any]:
     """Read the fitted constants."""
     return json.loads(CONSTANTS.read_text())  # type: ignore[no-any-return]
+
+
+def memory_of(recipe: str) -> Memory:
+    """Give the memory of a recipe that was measured; it is the same one that ``predict`` tells.
+
+    >>> memory_of("psd").pair > memory_of("svd").pair
+    True
+    """
+    return Memory(**constants()["costs"][recipe]["peak_bytes"])
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Forecast:
     counting: Estimate | None
     #: None where no run of the recipe was measured.
     training: cost.Cost | None
-    #: What training takes at most: a smaller ``--memory`` is refused.
+    #: The estimate of memory and a margin: a smaller ``--memory`` is refused.
     most_bytes: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,5 +91,7 @@ def forecast(
         usual = {option.name: option.default for option in chosen.options}
         passes = settings["epochs"] / usual["epochs"] if usual.get("epochs") else 1.0
         took = cost.predict(name, cost.Size(tokens, words, pairs, dimension), busy, speed, passes)
-    most = chosen.memory.needed(Problem(words, pairs, dimension, tokens if chosen.source == "tokens" else 0))
+    most = chosen.memory_for(settings).needed(
+        Problem(words, pairs, dimension, tokens if chosen.source == "tokens" else 0)
+    )
     return Forecast(chosen.name, tokens, words, pairs, dimension, busy, counted, took, most)

@@ -27,6 +27,9 @@ _UNITS = {
 #: What Python, numpy, numba and their compiled code take before any data arrive.
 INTERPRETER_BYTES = 150 * 2**20
 
+#: A budget must be so many times the estimate: no measured run took more than that.
+MARGIN = 1.2
+
 #: The least budget with which counting can work at all.
 LEAST_BUDGET = 256 * 10**6
 
@@ -87,29 +90,39 @@ class Problem:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of anonymous memory that a computation takes at its peak, beside the interpreter.
+    """Bytes of anonymous memory that a computation takes at its peak.
 
-    For each pair of words that was seen, each word, each number of a vector (a word's dimensions), each number of a
-    packed covariance (half of the square of the dimensions), and each token, of which at most ``batch`` are held at a
-    time. The coefficients are upper bounds; ``tests/test_training_memory.py`` compares them with what is really used.
+    So much once, for each pair of words that was seen, each word, each word times the dimensions and times their square,
+    and each token, of which at most ``batch`` are held at a time. Recipes that were measured take the fitted terms of
+    ``firthian.cost``, others those of a relative with what they hold besides. That is an estimate, not a bound; a budget
+    must be larger by ``MARGIN``. ``tests/test_training_memory.py`` compares both with what runs really took.
 
-    >>> Memory(pair=10, number=8).needed(Problem(words=1000, pairs=1_000_000, dimension=100)) - INTERPRETER_BYTES
+    >>> Memory(once=0, pair=10, word_dim=8).expected(Problem(words=1000, pairs=1_000_000, dimension=100))
     10800000
     """
 
+    once: float = INTERPRETER_BYTES
     pair: float = 0.0
     word: float = 0.0
-    number: float = 0.0
-    covariance: float = 0.0
+    word_dim: float = 0.0
+    word_dim2: float = 0.0
     token: float = 0.0
     batch: int = 0
 
-    def needed(self, problem: Problem) -> int:
-        """Give the bytes for a problem."""
+    def expected(self, problem: Problem) -> int:
+        """Estimate the bytes for a problem."""
         d = problem.dimension
-        row = self.word + self.number * d + self.covariance * d * (d + 1) / 2
+        row = self.word + self.word_dim * d + self.word_dim2 * d**2
         tokens = self.token * min(problem.tokens, self.batch)
-        return int(INTERPRETER_BYTES + tokens + self.pair * problem.pairs + row * problem.words)
+        return int(self.once + tokens + self.pair * problem.pairs + row * problem.words)
+
+    def needed(self, problem: Problem) -> int:
+        """Give the least budget for a problem: the estimate and a margin."""
+        return int(MARGIN * self.expected(problem))
+
+    def plus(self, **more: float) -> Memory:
+        """Give what a computation takes that holds more than this one."""
+        return replace(self, **{name: getattr(self, name) + value for name, value in more.items()})
 
     def check(self, name: str, problem: Problem, budget: int) -> None:
         """Say before the work when the budget is too small, and what would fit."""

@@ -25,7 +25,7 @@ from firthian.parallel import Executor
 from firthian.progress import Progress
 from firthian.recipes import Recipe, find_recipe
 from firthian.run import Run
-from firthian.solvers.base import Solution, check_fit
+from firthian.solvers.base import AUTO, Solution, check_fit
 from firthian.stopping import Stop
 from firthian.storage import sha256
 from firthian.unfinished import Unfinished
@@ -39,7 +39,7 @@ def train(
     source: Any,
     recipe: str = DEFAULT_RECIPE,
     *,
-    vector_size: int | None = None,
+    vector_size: int | str | None = None,
     seed: int = 1,
     workers: int | None = None,
     memory: str | int | None = None,
@@ -56,6 +56,7 @@ def train(
     """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
 
     A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
+    ``vector_size="auto"`` lets the recipe choose, where it can.
     Further arguments are options of the recipe; ``firth models NAME`` lists them. ``cluster`` names a Ray cluster to work on
     (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
 
@@ -69,6 +70,7 @@ def train(
     3
     """
     chosen = find_recipe(recipe)
+    check_auto(chosen, vector_size)
     job = Job(source, chosen, chosen.settings(options), vector_size, seed, dict(counting or {}))
     with open_executor(cluster, workers) as executor:
         if output is None:
@@ -93,7 +95,7 @@ class Job:
     source: Any
     recipe: Recipe
     settings: dict[str, Any]
-    vector_size: int | None
+    vector_size: int | str | None
     seed: int
     counting: dict[str, Any]
 
@@ -141,7 +143,7 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
         if place is not None:
             place.check_data(data)
         dimension = check_dimension(recipe, job.vector_size, len(data.vocabulary))
-        recipe.memory.check(recipe.name, size_of(data, dimension), run.budget)
+        recipe.memory_for(job.settings).check(recipe.name, size_of(data, dimension), run.budget)
         model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
         solver = recipe.load("solver")(**recipe.part("solver", job.settings))
         check_fit(solver, model)
@@ -206,8 +208,11 @@ def size_of(data: Counts | Tokens | Vectors, dimension: int) -> Problem:
     return Problem(words, dimension=dimension, tokens=tokens)
 
 
-def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
-    """Say whether the vocabulary is large enough for the dimension."""
+def check_dimension(recipe: Recipe, wanted: int | str | None, words: int) -> int:
+    """Say whether the vocabulary is large enough for the dimension; ``AUTO`` where the solver is to choose it."""
+    if isinstance(wanted, str):
+        check_auto(recipe, wanted)
+        return AUTO
     if recipe.dimension == 0:
         if wanted is not None:
             raise FirthianError(
@@ -223,6 +228,22 @@ def check_dimension(recipe: Recipe, wanted: int | None, words: int) -> int:
             hint=f"give --dim {words} or less, or lower --min-count",
         )
     return dimension
+
+
+def check_auto(recipe: Recipe, wanted: int | str | None) -> None:
+    """Say whether a vector size that is a word can be had: it is ``auto``, and the recipe can choose."""
+    from firthian.recipes import RECIPES
+
+    if not isinstance(wanted, str):
+        return
+    if wanted != "auto":
+        raise FirthianError(f"the vector size must be a number or auto, got {wanted!r}", hint="100 is usual")
+    if not recipe.chooses_dimension:
+        able = " or ".join(one.name for one in RECIPES if one.chooses_dimension)
+        raise FirthianError(
+            f"the recipe {recipe.name} cannot choose the vector size itself",
+            hint=f"give --dim a number, or train {able}",
+        )
 
 
 def finish(

@@ -134,3 +134,38 @@ def test_texts_to_classify(tmp_path):
     table = tmp_path / "a.csv"
     table.write_text('id,body\n1,"one, text"\n')
     assert read_texts(str(table), text_column="body") == ["one, text"]
+
+
+@given(st.lists(st.lists(words, max_size=8), min_size=1, max_size=8), st.integers(2, 4))
+def test_ngrams_are_those_of_a_slow_loop(texts, longest):
+    documents = tokenize(texts, Tokenizer(), longest)
+    expected = [Counter(ngrams_of(text, longest)) for text in texts]
+    together = sum(expected, Counter())
+    assert documents.number == len(texts)
+    if not together:
+        return
+    vocabulary = learn_vocabulary(documents, VocabularyLimits(1))
+    assert dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)) == together
+    bag = count_words(documents, TypeTable.of_words(vocabulary.words))
+    assert bag.matrix.toarray().tolist() == [[found[word] for word in vocabulary.words] for found in expected]
+    rarer = learn_vocabulary(documents, VocabularyLimits(1), ngram_min_count=2)
+    assert set(rarer.words) == {word for word in together if " " not in word or together[word] > 1}
+
+
+def ngrams_of(text, longest):
+    """Words, and runs of them with the start of the text before the first."""
+    marked = ["<s>", *text]
+    runs = [marked[n : n + size] for size in range(2, longest + 1) for n in range(len(marked) - size + 1)]
+    return [*text, *(" ".join(run) for run in runs)]
+
+
+def test_ngrams_of_documents_that_are_cut_apart(monkeypatch):
+    texts = ["one two three " * 20, "", "four " * 30, "five one"]
+    table = TypeTable.of_words(["<s> one", "two three", "<s> two", "<s> four", "<s> five", "five one"])
+    whole = count_words(tokenize(texts, Tokenizer(), 2), table).matrix.toarray()
+    assert whole.tolist() == [[1, 20, 0, 0, 0, 0], [0] * 6, [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 1]]
+    monkeypatch.setattr(module, "cut_segments", lambda corpus: cut_segments(corpus, segment_bytes=37))
+    parts = count_words(tokenize(texts, Tokenizer(), 2), table).matrix.toarray()
+    # A run that the cut goes through is lost; a text still has one start.
+    assert parts[:, [0, 2, 3, 4]].tolist() == whole[:, [0, 2, 3, 4]].tolist()
+    assert 0 < parts[0, 1] <= 20

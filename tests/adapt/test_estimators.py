@@ -166,6 +166,46 @@ def test_class_weights_raise_the_say_of_the_rare(two_topics):
     assert recall(class_weight={first: 50.0}) > recall()
 
 
+# Neighbouring words
+
+
+@pytest.mark.parametrize(
+    "make", [lambda v, n: RPAClassifier(v, ngrams=n), lambda v, n: PAClassifier("onehot", ngrams=n)]
+)
+def test_only_ngrams_see_the_order_of_words(make, vectors):
+    random = np.random.default_rng(0)
+    labels = random.choice(["for", "against"], 120).tolist()
+    texts = [
+        " ".join([*random.choice(COMMON, 3), *(("cat", "dog") if label == "for" else ("dog", "cat")), "the"])
+        for label in labels
+    ]
+    assert make(vectors, 1).fit(texts[:80], labels[:80]).score(texts[80:], labels[80:]) < 0.8
+    model = make(vectors, 2).fit(texts[:80], labels[:80])
+    assert model.score(texts[80:], labels[80:]) == 1.0
+    assert {"cat dog", "dog cat", "<s> the"} <= set(model.vocabulary_.words)
+
+
+def test_ngrams_are_no_words_to_others(two_topics, vectors):
+    texts, labels, _, _ = two_topics
+    plain, model = (RPAClassifier(vectors, ngrams=n).fit(texts, labels) for n in (1, 3))
+    assert len(model.vocabulary_) > len(plain.vocabulary_)
+    assert sorted(model.embedding_.vocabulary.words) == sorted(plain.vocabulary_.words)
+    assert model.n_unknown_words_ == plain.n_unknown_words_ > 0
+    assert model.vocabulary_.counts[[" " in word for word in model.vocabulary_.words]].min() >= 2
+    moved = model.moved_words(topn=len(model.vocabulary_))
+    row = {word: n for n, word in enumerate(model.embedding_.vocabulary.words)}
+    for entry in moved:
+        if entry["word"] in row:
+            before = model.base_[model.vocabulary_[entry["word"]]]
+            after = model.embedding_.matrix[row[entry["word"]]]
+            assert entry["moved"] == pytest.approx(np.linalg.norm(after - before), rel=1e-4)
+
+
+def test_a_matrix_has_no_neighbours():
+    with pytest.raises(ParameterError, match="which words are neighbours"):
+        RPAClassifier("random:3", ngrams=2).fit(np.eye(4), [0, 1, 0, 1])
+
+
 # Streams
 
 
@@ -256,6 +296,8 @@ def test_in_a_pipeline_and_a_grid(two_topics):
         ({"weighting": "bm25"}, "weighting must be one of"),
         ({"multi_class": "ovo"}, "multi_class must be one of"),
         ({"one_hot": -1.0}, "one_hot must be"),
+        ({"ngrams": 0}, "ngrams must be a whole number from 1"),
+        ({"ngrams": 1.5}, "ngrams must be a whole number from 1"),
         ({"class_weight": "even"}, "class_weight must be"),
         ({"class_weight": {"plants": 2.0}}, "class_weight names 'plants'"),
         ({"vectors": "onehot"}, "no vectors to re-embed"),

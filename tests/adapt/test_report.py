@@ -84,6 +84,20 @@ def test_adapt_and_classify(tmp_path, labelled, firth):
     firth("adapt", labelled, "-o", tmp_path / "m").complains("exists already")
 
 
+def test_texts_without_a_known_word_are_counted(tmp_path, labelled, firth):
+    adapted = firth(
+        "adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve", "--set", "ngrams=2"
+    )
+    assert adapted.code == 0, adapted.err
+    texts = tmp_path / "new.txt"
+    texts.write_text("the cat\n\nzyx\n")
+    answers = firth("classify", tmp_path / "m", texts)
+    assert answers.code == 0
+    assert "2 of 3 texts hold no word the classifier knows: they fall to animals" in answers.err
+    assert [json.loads(line)["label"] for line in answers.out.splitlines()] == ["animals"] * 3
+    assert "-0.0" not in answers.out
+
+
 def test_adapt_searches(tmp_path, labelled, firth):
     done = firth("adapt", labelled, "-v", "onehot", "-o", tmp_path / "m", "--cv", 3, "--no-learning-curve", "--seed", 2)
     assert done.code == 0, done.err

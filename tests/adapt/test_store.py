@@ -17,6 +17,7 @@ KINDS = [
     pytest.param(lambda v: RPAClassifier("random:8"), id="random"),
     pytest.param(lambda v: RPAClassifier(v, one_hot=1.0, class_weight={"animals": 2.0}), id="given-one-hot"),
     pytest.param(lambda v: RPAClassifier(v, multi_class="shared"), id="shared"),
+    pytest.param(lambda v: RPAClassifier(v, ngrams=2), id="ngrams"),
     pytest.param(lambda v: PAClassifier(v, one_hot=0.5), id="pa"),
     pytest.param(lambda v: PAClassifier("onehot", keep_case=True, tokenizer="whitespace"), id="pa-one-hot"),
 ]

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 pytest.importorskip("sklearn")
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.evaluate import chunking, classification
+from firthian.evaluate import chunk_features, chunking, classification, evaluate
 from firthian.vectors.vectors import Vectors
+from tests.adapt.conftest import COMMON, TOPICS
 
 labels = st.sampled_from(["O", "B-NP", "I-NP", "B-VP", "I-VP"])
 
@@ -46,15 +48,46 @@ def made_data(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("style", ["clusters", "dense"])
-def test_vectors_that_know_the_answer_help(made_data, style):
-    pytest.importorskip("pycrfsuite")
+def knowing(sparse: bool) -> Vectors:
+    """Vectors that tell the two kinds of words apart."""
     words = [f"{kind}{n}" for kind in "nv" for n in range(300)]
-    random = np.random.default_rng(0)
-    matrix = np.repeat([[1.0, 0, 0], [0, 1.0, 0]], 300, axis=0) + 0.05 * random.normal(size=(600, 3))
-    found = chunking.run(Vectors(matrix, Vocabulary(words)), l2="0.01,1", style=style)
+    plain = np.repeat([[1.0, -1.0, 0], [-1.0, 1.0, 0]], 300, axis=0)
+    if sparse:
+        return Vectors(csr_array(np.maximum(plain, 0)), Vocabulary(words))
+    return Vectors(plain + 0.05 * np.random.default_rng(0).normal(size=(600, 3)), Vocabulary(words))
+
+
+@pytest.mark.parametrize(
+    ("style", "sparse"), [("auto", False), ("clusters", False), ("extremes", False), ("dense", False), ("auto", True)]
+)
+def test_vectors_that_know_the_answer_help(made_data, style, sparse):
+    pytest.importorskip("pycrfsuite")
+    found = chunking.run(knowing(sparse), l2="1,0.01", style=style)
     assert found["with_vectors"]["f1"] > found["baseline"]["f1"] + 0.05
     assert set(found["baseline"]["tried"]) == {"0.01", "1"}
+
+
+def test_the_weight_is_sought_outwards_until_it_gets_worse(made_data):
+    pytest.importorskip("pycrfsuite")
+    tried = chunking.run(None, l2=(0.001, 0.01, 0.1, 1, 10, 100, 1000))["baseline"]["tried"]
+    weights = sorted(tried, key=float)
+    best = max(weights, key=lambda weight: tried[weight])
+    assert "1" in weights
+    assert [tried[w] for w in weights[: weights.index(best)]] == sorted(
+        tried[w] for w in weights[: weights.index(best)]
+    )
+    assert "1000" not in weights
+
+
+def test_names_of_extremes_and_columns():
+    table = Vectors(np.array([[3.0, -1.0], [1.0, -3.0], [0.0, 2.0]]), Vocabulary(["a", "b", "c"]))
+    # Positive values of the first column have the mean 2, negative ones of the second -2.
+    assert chunk_features.extreme_names(table, "abc").table == {"a": ["+0"], "b": ["-1"], "c": ["+1"]}
+    assert chunk_features.column_names(table, "abc").table == {"a": ["0", "1"], "b": ["0", "1"], "c": ["1"]}
+    names = chunk_features.Names({"a": ["x", "y"], "b": ["p", "q"]}, paired=True)
+    first, second = names(chunk_features.Sentence(["A", "b"], ["T", "T"], ["O", "O"]))
+    assert first[-6:] == ["c0=x", "c0=y", "c1=p", "c1=q", "c0=x|p", "c0=y|q"]
+    assert second[-6:] == ["c-1=x", "c-1=y", "c0=p", "c0=q", "c-1=x|p", "c-1=y|q"]
 
 
 def test_chunking_says_what_is_wrong(made_data):
@@ -94,3 +127,34 @@ def test_defaults_reach_the_paper_on_trec():
     # Random vectors, no search; the paper's searched row has 88.2 with the vocabulary of both parts.
     found = [classification.run("random:100", tasks="trec", methods="rpa", seed=seed) for seed in (1, 2, 3)]
     assert np.mean([result["trec"]["rpa"]["accuracy"] for result in found]) > 0.86
+
+
+def test_suites_have_options_of_their_own(made_data, tmp_path, monkeypatch, two_topics):
+    pytest.importorskip("pycrfsuite")
+    texts, given_labels, test, truth = two_topics
+    rows = [f"train\t{label}\t{text}" for text, label in zip(texts, given_labels, strict=True)]
+    rows += [f"test\t{label}\t{text}" for text, label in zip(test, truth, strict=True)]
+    (tmp_path / "a.tsv").write_text("\n".join(rows))
+    monkeypatch.setattr(classification, "locate", lambda name: tmp_path / "a.tsv")
+    suites = "classification:tasks=comp+trec:methods=rpa:cv=2,chunking:l2=1"
+    chunks = knowing(sparse=False)
+    words = [*chunks.vocabulary.words, *COMMON, *TOPICS["animals"]]
+    more = np.random.default_rng(1).normal(size=(len(words) - len(chunks.vocabulary), 3))
+    both = Vectors(np.concatenate([chunks.matrix, more]), Vocabulary(words))
+    found = evaluate(both, suites, test_sentences=10, grid={"C": [0.1], "lam": [0.01]}).to_dict()
+    assert {task: list(methods) for task, methods in found["classification"].items()} == {
+        "comp": ["rpa"],
+        "trec": ["rpa"],
+    }
+    assert set(found["classification"]["comp"]["rpa"]) >= {"accuracy", "macro_f1", "params"}
+    assert 0 <= found["chunking"]["baseline"]["f1"] <= found["chunking"]["with_vectors"]["f1"] <= 1
+    for wrong, says in (
+        ("chunking:tasks=comp", "no chosen suite has an option tasks"),
+        ("chunking:l2", "not option=value"),
+        ("chunking:l2=x", "l2 must be numbers"),
+        ("chunking:train_sentences=few", "train_sentences must be a whole number"),
+        ("classification:cv=much", "cv must be a whole number"),
+        ("classification:grid=huge", "no grid 'huge'"),
+    ):
+        with pytest.raises(FirthianError, match=says):
+            evaluate(knowing(sparse=False), wrong)

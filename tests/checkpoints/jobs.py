@@ -46,8 +46,8 @@ OTHER_WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 #: Recipes without a loop: nothing can be saved, and nothing need be.
 WITHOUT_STEPS = ("ppmi", "sppmi", "random-projection", "hal")
 
-#: Recipes with one Krylov search, which on this corpus may end before its first chance to save.
-ONE_SEARCH = ("svd", "imf", "lsa", "hpca", "cca", "oscca", "tscca")
+#: Dimensions other than 8: with 8, the one Krylov search of these recipes ends at its first or second look at the residuals.
+SIZES = {"hpca": 24, "oscca": 24, "tscca": 24}
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def source_of(way: Way, folder: Path) -> Any:
 def train(way: Way, folder: Path, target: Path | None, **arguments: Any) -> ft.Vectors:
     """Train, with every step saved if there is a target."""
     recipe = find_recipe(way.recipe)
-    size = {0: None, 1000: 24}.get(recipe.dimension, 8)
+    size = {0: None, 1000: 24}.get(recipe.dimension, SIZES.get(recipe.name, 8))
     if recipe.source == "tokens":
         arguments["counting"] = {"min_count": 1, "sample": 0.01}
     if target is not None:

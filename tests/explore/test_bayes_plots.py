@@ -17,6 +17,8 @@ PNG = b"\x89PNG"
 def test_bounds_and_relevance(tmp_path):
     path = plots.plot_bounds({"d = 2": [-5, -3, -2.5], "d = 10": [-4, -2, -1]}, tmp_path / "bounds.png")
     assert path.read_bytes()[:4] == PNG
+    path = plots.plot_bound_by_dimension({"seed 1": {2: -9.0, 10: -3.0, 20: -3.5}}, tmp_path / "by.png", marked=10)
+    assert path.read_bytes()[:4] == PNG
     path = plots.plot_relevance({"10": [0.1, 0.2, 6.5], "2": [0.1, 0.3]}, tmp_path / "hinton.png")
     assert path.read_bytes()[:4] == PNG
 

@@ -228,5 +228,35 @@ def test_covariances_that_do_not_fit_are_refused_with_the_remedy():
     class Huge:
         shape = (200_000, 200_000)
 
-    with pytest.raises(ft.FirthianError, match=r"budget of 2.0 GB: give --dim \d+, --set covariance=diagonal"):
+    with pytest.raises(ft.FirthianError, match=r"budget of 2.0 GB: give --dim \d+ or --covariance diagonal or more"):
         variational.check_memory(Huge(), 100, "full", run)  # type: ignore[arg-type]
+
+
+def topic_text(topics: int, each: int = 8, lines: int = 700) -> list[str]:
+    """Lines that are about one topic each: the log-odds of pairs have one rank a topic."""
+    random = np.random.default_rng(0)
+    own = random.random((lines, 12)) < 0.8
+    about = np.where(own, random.integers(topics, size=(lines, 1)), random.integers(topics, size=(lines, 12)))
+    return [" ".join(f"t{t}w{k}" for t, k in zip(row, random.integers(each, size=12), strict=True)) for row in about]
+
+
+@pytest.mark.parametrize("topics", [5, 11])
+def test_the_dimension_is_chosen_by_the_bound(topics):
+    vectors = ft.train(topic_text(topics), "bayes", vector_size="auto", counting={"min_count": 1, "sample": 0.0})
+    tried = {trial["dimension"]: trial for trial in vectors.record["stats"]["dimensions_tried"]}
+    assert vectors.vector_size == topics
+    assert max(tried, key=lambda d: tried[d]["bound"]) == topics
+    assert {trial["live"] for d, trial in tried.items() if d >= topics} == {topics}
+
+
+def test_auto_goes_no_further_than_it_may():
+    vectors = ft.train(topic_text(11), "bayes", vector_size="auto", largest=9, epochs=2, counting={"min_count": 1})
+    assert [trial["dimension"] for trial in vectors.record["stats"]["dimensions_tried"]] == [8, 9]
+    assert vectors.vector_size == 9
+
+
+def test_auto_only_where_a_recipe_can_choose():
+    with pytest.raises(ft.FirthianError, match=r"the recipe svd cannot choose .*or train bayes"):
+        ft.train(["a b"], "svd", vector_size="auto")
+    with pytest.raises(ft.FirthianError, match="must be a number or auto, got 'many'"):
+        ft.train(["a b"], "bayes", vector_size="many")

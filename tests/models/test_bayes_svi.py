@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gzip
+import io
 
 import numpy as np
 import pytest
@@ -126,6 +128,99 @@ def test_more_data_makes_words_more_certain():
     after = stream.vectors()
     relative = [ask.uncertainty(vectors, "t0w0").relative for vectors in (before, after)]
     assert relative[1] < 0.8 * relative[0]
+
+
+@pytest.fixture
+def feed(firth, tmp_path, monkeypatch):
+    """Run a command in an empty folder, with a text as its standard input."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(text, *arguments):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return firth(*arguments)
+
+    return run
+
+
+def test_the_verb_learns_from_a_stream_and_goes_on_with_it(feed, tmp_path):
+    """Two sittings give the bytes of one; a changed seed, another setting or a foreign folder is refused."""
+    said = ["train", "-", "-m", "bayes-svi", "--dim", "4", "--min-count", "3", "--window", "2", "--sample", "0"]
+    said += ["--set", "batch_tokens=1100"]
+    first, second = documents(0), documents(1, 5)
+    texts = ["\n".join(lines) + "\n" for lines in (first, second)]
+    for number, text in enumerate(texts):
+        done = feed(text, *said, "--stream", "parts", "-o", f"v{number}")
+        assert done.code == 0, done.err
+    one, two = (ft.Vectors.load(tmp_path / f"v{number}") for number in (0, 1))
+    assert len(two) == 20 > len(one) == 12
+    whole = BayesStream(
+        vector_size=4, min_count=3, window=2, population=0, counting={"weighting": "dynamic", "sample": 0.0}
+    )
+    for part in (first, second):
+        whole.partial_fit(part)
+    assert whole.vectors().matrix.tobytes() == two.matrix.tobytes()
+    for change, message in (
+        (["--seed", "2"], "begun with seed 1, not 2"),
+        (["--window", "3"], "begun with window 2, not 3"),
+    ):
+        done = feed(texts[0], *said, *change, "--stream", "parts", "-o", "v2")
+        assert done.code == 2
+        assert message in done.err
+    assert "is there, but is not a stream" in feed(texts[0], *said, "--stream", "v0", "-o", "v2").err
+    feed("\n\n", *said, "--stream", "none", "-o", "v2").complains("the stream held no words")
+    feed(texts[0], *said, "--stream", "parts", "-o", "v1").complains("v1")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_stream_that_ends_early_says_so_and_is_kept(tmp_path, feed):
+    said = [
+        "train",
+        "-",
+        "-m",
+        "bayes-svi",
+        "--dim",
+        "3",
+        "--min-count",
+        "3",
+        "--sample",
+        "0",
+        "--stream",
+        "s",
+        "-o",
+        "v",
+    ]
+    done = feed("\n".join(documents(0)), *said, "--set", "population=5000")
+    assert "the stream ended after 1,200 of 5,000 tokens" in done.out
+    # Cut short in the middle of a compressed file: an error, with what came before kept.
+    random = np.random.default_rng(5)
+    long = "\n".join(" ".join(f"w{k}" for k in random.integers(40, size=30)) for _ in range(14_000)).encode()
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(long)[:-2000])
+    said[1], said[-3] = "cut.txt.gz", "cut"
+    done = feed("", *said, "--set", "batch_tokens=50000", "--force")
+    assert done.code == 2
+    assert "truncated" in done.err
+    assert BayesStream.load(tmp_path / "cut").tokens > 50_000
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    (["-m", "svd"], "svd does not learn from a stream"),
+    (["-m", "bayes-svi", "--epochs", "2"], "a stream is read once"),
+    (["-m", "bayes-svi", "--max-vocab", "5"], "max_vocab cannot be settled before a stream ends"),
+    (["-m", "bayes-svi", "--dim", "auto"], "bayes-svi cannot choose the vector size"),
+    (["-m", "bayes-svi", "--negative", "0"], "without negative events"),
+])  # fmt: skip
+def test_what_a_stream_cannot_do_is_refused(feed, given, message):
+    feed("a b\n", "train", "-", *given, "--stream", "s", "-o", "v").complains(message)
+
+
+def test_documents_in_batches_lose_nothing():
+    from firthian.corpus.readers import open_corpus
+    from firthian.stream_training import read_batches
+
+    lines = [*documents(3), "one " * 3000]
+    batches = list(read_batches(open_corpus(lines), 200))
+    assert " ".join(" ".join(batch) for batch in batches).split() == " ".join(lines).split()
+    assert len(batches) > 5
 
 
 def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):

@@ -11,6 +11,8 @@ from scipy.stats import multivariate_normal
 from firthian import FirthianError, Vectors, Vocabulary
 from firthian.packing import pack
 from firthian.vectors import uncertainty as ask
+from firthian.vectors.formats import write_vectors
+from firthian.vectors.formats.gensim import from_gensim
 
 WORDS = ["tea", "coffee", "cup", "car", "road", "the"]
 
@@ -91,6 +93,54 @@ def test_uncertainty_of_a_known_covariance():
     assert (found.count, found.trace, found.effective_dimensions) == (7, pytest.approx(4), pytest.approx(16 / 10))
     assert found.log_determinant == pytest.approx(np.log(3))
     assert found.relative == pytest.approx(2 / 5)
+
+
+@pytest.mark.parametrize("kind", ["packed", "diagonal"])
+def test_uncertainties_of_all_words_are_those_of_each(kind):
+    vectors = gaussian_vectors(kind)
+    found = ask.uncertainties(vectors)
+    for number, word in enumerate(WORDS):
+        one = ask.uncertainty(vectors, word).to_dict()
+        for name, values in found.items():
+            assert values[number] == pytest.approx(one[name], rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["packed", "diagonal"])
+def test_intervals_come_back_from_our_folder(tmp_path, kind):
+    vectors = gaussian_vectors(kind)
+    vectors.save(tmp_path / "v")
+    again = Vectors.load(tmp_path / "v", verify=True)
+    assert again.similarity_interval("tea", "cup") == vectors.similarity_interval("tea", "cup")
+    assert again.uncertainty("tea") == vectors.uncertainty("tea")
+
+
+def test_gensim_knows_how_sure_words_are(tmp_path):
+    models = pytest.importorskip("gensim.models")
+    vectors = gaussian_vectors()
+    write_vectors(vectors, tmp_path / "v.kv")
+    for keyed in (vectors.to_gensim(), models.KeyedVectors.load(str(tmp_path / "v.kv"))):
+        for word in WORDS:
+            known = vectors.uncertainty(word)
+            for name in ("trace", "log_determinant", "effective_dimensions", "relative"):
+                assert keyed.get_vecattr(word, name) == pytest.approx(getattr(known, name), rel=1e-5)
+        np.testing.assert_allclose(keyed.get_vecattr("car", "variances"), ask.variances(vectors, [3])[0], rtol=1e-6)
+        keyed.sort_by_descending_frequency()
+        assert keyed.get_vecattr("the", "trace") == pytest.approx(vectors.uncertainty("the").trace, rel=1e-5)
+    again = from_gensim(vectors.to_gensim())
+    assert again.uncertainty("tea").trace == pytest.approx(vectors.uncertainty("tea").trace, rel=1e-5)
+    assert not ask.has_uncertainty(from_gensim(gaussian_vectors("none").to_gensim()))
+
+
+def test_tables_for_other_tools_have_a_column_of_uncertainty(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    vectors = gaussian_vectors()
+    write_vectors(vectors, tmp_path / "v.parquet")
+    relative = [vectors.uncertainty(word).relative for word in WORDS]
+    assert parquet.read_table(tmp_path / "v.parquet")["uncertainty"].to_pylist() == pytest.approx(relative, rel=1e-5)
+    vectors.to_projector(tmp_path / "projector")
+    lines = (tmp_path / "projector" / "metadata.tsv").read_text().splitlines()
+    assert lines[0] == "word\tcount\tuncertainty"
+    assert [float(line.split("\t")[2]) for line in lines[1:]] == pytest.approx(relative, rel=1e-3)
 
 
 def test_least_certain_words_and_what_count_does_not_explain():

@@ -12,6 +12,7 @@ from firthian.adapt.documents import Bag, count_words, learn_vocabulary, tokeniz
 from firthian.adapt.ensemble import MULTI_CLASS, Ensemble, predict_codes
 from firthian.adapt.examples import SCALINGS, WEIGHTINGS, Examples, inverse_document_frequency, scale, weigh
 from firthian.adapt.learner import Rule
+from firthian.adapt.ngrams import is_ngram
 from firthian.adapt.vectors import FirstPhi, GivenPhi, first_phi
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.corpus.types import TypeTable, VocabularyLimits
@@ -31,6 +32,9 @@ from sklearn.utils.validation import (  # noqa: E402
 )
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Runs of words longer than this are too rare to be worth their room.
+LONGEST_NGRAM = 5
 
 __all__ = ["DocumentClassifier", "ParameterError", "check_is_fitted", "kind_of"]
 
@@ -72,6 +76,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     one_hot: float
     weighting: str
     scaling: str
+    ngrams: int
     min_count: int
     tokenizer: Any
     keep_case: bool
@@ -90,7 +95,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     #: Whether labels beyond ``classes_`` are an error.
     classes_known_: bool
     input_kind_: str
-    #: Training documents without a known word, and words that the vectors do not hold.
+    #: Training documents without a known word, and words (n-grams apart) that the vectors do not hold.
     n_empty_: int
     n_unknown_words_: int
     seed_: int
@@ -100,7 +105,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     def _check_parameters(self) -> None:
         if not isinstance(self.C, int | float) or not self.C > 0:
             raise ParameterError(
-                f"C must be larger than 0, got {self.C!r}", hint="with C = 0 no example changes anything; 0.03 is usual"
+                f"C must be larger than 0, got {self.C!r}", hint="with C = 0 no example changes anything; 0.01 is usual"
             )
         if math.isinf(self.C):
             raise ParameterError(
@@ -110,6 +115,11 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             )
         if not isinstance(self.passes, int | np.integer) or self.passes < 1:
             raise ParameterError(f"passes must be a whole number from 1, got {self.passes!r}", hint="5 is usual")
+        if not isinstance(self.ngrams, int | np.integer) or not 1 <= self.ngrams <= LONGEST_NGRAM:
+            raise ParameterError(
+                f"ngrams must be a whole number from 1 to {LONGEST_NGRAM}, got {self.ngrams!r}",
+                hint="1 is words alone, 2 adds pairs of neighbours",
+            )
         if not self.one_hot >= 0 or math.isinf(self.one_hot):
             raise ParameterError(f"one_hot must be a number from 0, got {self.one_hot!r}", hint="0 leaves it out")
         for name, known in (
@@ -133,7 +143,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
 
     # Reading
 
-    def _read(self, X: Any, y: Any = None, learn: str = "", min_count: int = 1) -> tuple[Any, Array | None]:
+    def _read(self, X: Any, y: Any = None, learn: str = "", stream: bool = False) -> tuple[Any, Array | None]:
         """Give counts (CSR) and labels; ``learn`` is empty, ``fit`` (a new vocabulary) or ``grow`` (a larger one)."""
         kind = kind_of(X)
         if learn != "fit" and (kind == "matrix") != (self.input_kind_ == "matrix"):
@@ -141,6 +151,8 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
                 f"this classifier was fitted on {self.input_kind_}, and this is {kind}", hint="give the same kind"
             )
         if kind == "matrix":
+            if self.ngrams > 1:
+                raise ParameterError("a matrix does not say which words are neighbours", hint="set ngrams=1")
             from scipy.sparse import csr_array
 
             given = {"y": y} if learn else {}
@@ -160,10 +172,13 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         if learn:
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
-        documents = tokenize(X, self._tokenizer())
+        documents = tokenize(X, self._tokenizer(), int(self.ngrams))
         if learn == "fit":
             self.input_kind_ = kind
-            self._start_vocabulary(learn_vocabulary(documents, VocabularyLimits(min_count)))
+            # A stream cannot know how often a word will come. An n-gram that came once says little and takes much room.
+            least = 1 if stream else self.min_count
+            vocabulary = learn_vocabulary(documents, VocabularyLimits(least), 1 if stream else max(2, least))
+            self._start_vocabulary(vocabulary)
         elif learn == "grow" and documents.tokens:
             self._grow_vocabulary(learn_vocabulary(documents, VocabularyLimits(min_count=1)))
         bag: Bag = count_words(documents, self._table)
@@ -185,7 +200,8 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
                     hint="give one column a word, in the order of the vectors",
                 )
             words = self._first.vectors.vocabulary.words
-        self.base_, self.n_unknown_words_ = self._first.rows(words, 0)
+        self.base_, known = self._first.rows(words, 0)
+        self.n_unknown_words_ = int(np.count_nonzero(~known))
 
     def _start_vocabulary(self, vocabulary: Vocabulary) -> None:
         if self.unseen == "vectors" and isinstance(self._first, GivenPhi):
@@ -193,7 +209,11 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             vocabulary = Vocabulary([*vocabulary.words, *more], [*vocabulary.counts.tolist(), *[0] * len(more)])
         self.vocabulary_ = vocabulary
         self._table = TypeTable.of_words(vocabulary.words)
-        self.base_, self.n_unknown_words_ = self._first.rows(vocabulary.words, 0)
+        self.base_, known = self._first.rows(vocabulary.words, 0)
+        self.n_unknown_words_ = self._unknown_words(vocabulary.words, known)
+
+    def _unknown_words(self, words: Sequence[str], known: Array) -> int:
+        return sum(not there and not is_ngram(word) for word, there in zip(words, known, strict=True))
 
     def _grow_vocabulary(self, batch: Vocabulary) -> None:
         counts = self.vocabulary_.counts.copy()
@@ -207,9 +227,9 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             return
         size = len(self.vocabulary_)
         self.vocabulary_ = Vocabulary([*self.vocabulary_.words, *new], np.append(counts, batch.counts[~known]))
-        rows, unknown = self._first.rows(new, size)
+        rows, there = self._first.rows(new, size)
         self.base_ = np.concatenate([self.base_, rows])
-        self.n_unknown_words_ += unknown
+        self.n_unknown_words_ += self._unknown_words(new, there)
         self._table = TypeTable.of_words(self.vocabulary_.words)
         self.idf_ = np.append(self.idf_, np.full(len(new), self.idf_.max(), np.float32))
         self.ensemble_.grow_words(self._ensemble_base())
@@ -237,11 +257,11 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
 
     # Learning
 
-    def _start(self, X: Any, y: Any, min_count: int) -> tuple[Any, Array]:
+    def _start(self, X: Any, y: Any, stream: bool = False) -> tuple[Any, Array]:
         self._check_parameters()
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._first = self._first_phi()
-        counts, labels = self._read(X, y, "fit", min_count)
+        counts, labels = self._read(X, y, "fit", stream)
         assert labels is not None
         check_classification_targets(labels)
         self.idf_ = inverse_document_frequency(counts)
@@ -250,7 +270,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from documents (texts, lists of tokens, or a matrix with a column a word) and their labels."""
-        counts, labels = self._start(X, y, self.min_count)
+        counts, labels = self._start(X, y)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if self.classes_.size < 2:
             raise ParameterError(
@@ -273,7 +293,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
                 hint="give a dict of weights, or use fit",
             )
         if not hasattr(self, "ensemble_"):
-            counts, labels = self._start(X, y, min_count=1)
+            counts, labels = self._start(X, y, stream=True)
             self.classes_known_ = classes is not None
             self.classes_ = np.unique(labels if classes is None else classes)
             self.ensemble_ = Ensemble(self._ensemble_base(), self.classes_.size, self._has_one_hot(), self.multi_class)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from firthian.adapt.ngrams import add_ngrams, is_ngram
 from firthian.corpus.readers import Documents
 from firthian.corpus.segments import Segment, cut_segments, tokenize_text
 from firthian.corpus.tokenizer import Tokenizer
@@ -44,25 +45,34 @@ class Bag:
         return int(np.count_nonzero(np.diff(self.matrix.indptr) == 0))
 
 
-def tokenize(documents: Iterable[str | Sequence[str]], tokenizer: Tokenizer) -> TokenizedDocuments:
-    """Cut documents into words; lists of tokens are taken as they are.
+def tokenize(documents: Iterable[str | Sequence[str]], tokenizer: Tokenizer, ngrams: int = 1) -> TokenizedDocuments:
+    """Cut documents into words, and into runs of up to ``ngrams`` words; lists of tokens are taken as they are.
 
     >>> tokenize(["A cat.", ["already", "cut"]][:1], Tokenizer()).tokens
     2
     """
     corpus = Documents(documents)
-    segments = [tokenize_text(piece.text, tokenizer, corpus.tokenized) for piece in cut_segments(corpus)]
+    segments = []
+    goes_on = False
+    for piece in cut_segments(corpus):
+        segment = tokenize_text(piece.text, tokenizer, corpus.tokenized)
+        segments.append(add_ngrams(segment, ngrams, goes_on) if ngrams > 1 else segment)
+        goes_on = segment.ends_inside
     return TokenizedDocuments(segments, sum(segment.whole_documents for segment in segments))
 
 
-def learn_vocabulary(documents: TokenizedDocuments, limits: VocabularyLimits) -> Vocabulary:
-    """Choose the words of a task from its training texts."""
+def learn_vocabulary(
+    documents: TokenizedDocuments, limits: VocabularyLimits, ngram_min_count: int | None = None
+) -> Vocabulary:
+    """Choose the words of a task from its training texts; n-grams may be asked to be more frequent."""
     table = TypeTable()
     for segment in documents.segments:
         table.add(segment)
     counts = table.counts[: table.size]
     kept = np.flatnonzero(counts >= limits.min_count)
     words = dict(zip(table.spelled(kept), counts[kept].tolist(), strict=True))
+    if ngram_min_count is not None and ngram_min_count > limits.min_count:
+        words = {word: count for word, count in words.items() if count >= ngram_min_count or not is_ngram(word)}
     if not words:
         raise FirthianError(
             f"none of the {table.size:,} different words of the training texts is left",

@@ -35,6 +35,7 @@ class PAClassifier(DocumentClassifier):
         one_hot: float = 0.0,
         weighting: str = "auto",
         scaling: str = "embedding",
+        ngrams: int = 1,
         min_count: int = 1,
         tokenizer: Any = "unicode",
         keep_case: bool = False,
@@ -52,6 +53,7 @@ class PAClassifier(DocumentClassifier):
         self.one_hot = one_hot
         self.weighting = weighting
         self.scaling = scaling
+        self.ngrams = ngrams
         self.min_count = min_count
         self.tokenizer = tokenizer
         self.keep_case = keep_case

@@ -9,7 +9,9 @@ import numpy as np
 from firthian.adapt.base import DocumentClassifier, ParameterError, check_is_fitted
 from firthian.adapt.examples import Examples
 from firthian.adapt.learner import Rule
+from firthian.adapt.ngrams import is_ngram
 from firthian.adapt.vectors import FirstPhi, OneHotPhi
+from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import suggest
 from firthian.vectors.vectors import Vectors
 
@@ -17,8 +19,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 INNER = ("anchored", "walking")
 
-#: lam for vectors of length 1; chosen on the five tasks of the paper with GloVe and random vectors.
-_USUAL_LAM = 0.02
+#: lam for vectors of length 1; chosen with C by cross-validation on the training parts of the paper's five tasks, with
+#: GloVe and random vectors (docs/studies/rpa.md).
+_USUAL_LAM = 0.002
 
 
 class RPAClassifier(DocumentClassifier):
@@ -29,7 +32,8 @@ class RPAClassifier(DocumentClassifier):
     vectors : ``Vectors``, a path to some, ``random:DIM``; the word vectors to begin with.
     C : how much an example may change the model.
     lam : how much dearer it is to move word vectors than the classifier; infinity leaves the vectors alone (PA-II);
-        ``auto`` is 0.02 over the mean squared length of the first vectors, so that their scale does not matter.
+        ``auto`` is 0.002 over the mean squared length of the first vectors (zero ones apart), so that their scale does
+        not matter.
     passes : how often ``fit`` sees each example.
     inner : ``anchored`` minimises the problem of each example; ``walking`` is the paper's Algorithm 1 as printed.
     max_inner, tol : when the inner loop stops.
@@ -40,6 +44,8 @@ class RPAClassifier(DocumentClassifier):
     weighting : ``binary``, ``idf``, ``tfidf``, ``count``, ``given``; ``auto`` is tfidf for texts, given for matrices;
         the paper's is binary.
     scaling : ``embedding`` (document vectors have length 1 at the start), ``length`` (bags of words have), ``none``.
+    ngrams : also take runs of up to so many neighbouring words, of which the start of a text is one, as words of their own.
+        They begin as zero vectors (random ones with ``random:DIM``); ``fit`` leaves out those that occur once.
     min_count : training words rarer than this are left out.
     tokenizer, keep_case : how texts are cut, see ``firthian.Tokenizer``.
     unseen : ``vectors`` lets words that only the given vectors know take part in prediction; ``ignore`` does not.
@@ -58,7 +64,7 @@ class RPAClassifier(DocumentClassifier):
         self,
         vectors: Any = "random:100",
         *,
-        C: float = 0.03,
+        C: float = 0.01,
         lam: float | str = "auto",
         passes: int = 5,
         inner: str = "anchored",
@@ -70,6 +76,7 @@ class RPAClassifier(DocumentClassifier):
         one_hot: float = 0.0,
         weighting: str = "auto",
         scaling: str = "embedding",
+        ngrams: int = 1,
         min_count: int = 1,
         tokenizer: Any = "unicode",
         keep_case: bool = False,
@@ -91,6 +98,7 @@ class RPAClassifier(DocumentClassifier):
         self.one_hot = one_hot
         self.weighting = weighting
         self.scaling = scaling
+        self.ngrams = ngrams
         self.min_count = min_count
         self.tokenizer = tokenizer
         self.keep_case = keep_case
@@ -124,13 +132,13 @@ class RPAClassifier(DocumentClassifier):
 
     def _rule(self) -> Rule:
         # A document is scaled by 1 / |Phi_0 x|: twice as long vectors make |x|² a quarter, and lam must go with it.
-        length = float(np.mean(np.sum(np.square(self.base_, dtype=np.float64), axis=1)))
-        if length == 0:
+        lengths = np.sum(np.square(self.base_, dtype=np.float64), axis=1)
+        if not lengths.any():
             raise ParameterError(
                 "no word of the texts has a vector",
                 hint="from w = 0 and Phi = 0 nothing can be learned (Remark 1 of the paper); give other vectors",
             )
-        lam = _USUAL_LAM / length if self.lam == "auto" else float(self.lam)
+        lam = _USUAL_LAM / float(lengths[lengths > 0].mean()) if self.lam == "auto" else float(self.lam)
         return Rule(lam, self.inner, int(self.max_inner), float(self.tol), bool(self.averaged))
 
     def _ensemble_base(self) -> Array:
@@ -163,7 +171,7 @@ class RPAClassifier(DocumentClassifier):
         return self.embedding_of()
 
     def embedding_of(self, label: Any = None) -> Vectors:
-        """Give the learned word vectors: all classes' side by side, or those of one label."""
+        """Give the learned word vectors, n-grams apart: all classes' side by side, or those of one label."""
         blocks = self._embeddings(label)
         parameters = {name: value for name, value in self.get_params().items() if name not in ("vectors", "tokenizer")}
         record = {
@@ -174,7 +182,12 @@ class RPAClassifier(DocumentClassifier):
             "vector_size": sum(block.shape[1] for block in blocks),
             "classes": [str(name) for name in self.classes_],
         }
-        return Vectors(np.concatenate(blocks, axis=1), self.vocabulary_, record=record)
+        vocabulary = self.vocabulary_
+        if self.ngrams > 1:
+            kept = [place for place, word in enumerate(vocabulary.words) if not is_ngram(word)]
+            blocks = [block[kept] for block in blocks]
+            vocabulary = Vocabulary([vocabulary.words[place] for place in kept], vocabulary.counts[kept])
+        return Vectors(np.concatenate(blocks, axis=1), vocabulary, record=record)
 
     def moved_words(self, label: Any = None, topn: int = 20) -> list[dict[str, Any]]:
         """Name the words whose vectors moved most, and the class towards which each one went.

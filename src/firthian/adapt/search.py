@@ -77,7 +77,7 @@ def search_parameters(
     passes = sorted(grid.pop("passes", [estimator.passes]))
     candidates = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     reader = copy.copy(estimator)
-    counts, given = reader._start(documents, labels, estimator.min_count)
+    counts, given = reader._start(documents, labels)
     reader.classes_, codes = np.unique(given, return_inverse=True)
     reader.classes_known_ = True
     parts = stratified_folds(codes, [str(label) for label in reader.classes_], folds, reader.seed_)

@@ -21,8 +21,8 @@ class FirstPhi(Protocol):
 
     dimension: int
 
-    def rows(self, words: Sequence[str], first: int) -> tuple[Array, int]:
-        """Give the vectors of words (numbered from ``first``), and how many of them are unknown, hence zero."""
+    def rows(self, words: Sequence[str], first: int) -> tuple[Array, Array]:
+        """Give the vectors of words (numbered from ``first``), and which words are known; the others' are zero."""
         ...
 
     def describe(self) -> str:
@@ -37,10 +37,12 @@ class RandomPhi:
         self.dimension = dimension
         self.seed = seed
 
-    def rows(self, words: Sequence[str], first: int) -> tuple[Array, int]:
+    def rows(self, words: Sequence[str], first: int) -> tuple[Array, Array]:
         """Draw the vectors of a block of words; a block depends on the seed and its first number alone."""
         generator = np.random.default_rng([self.seed, first])
-        return generator.uniform(-1, 1, (len(words), self.dimension)).astype(np.float32), 0
+        return generator.uniform(-1, 1, (len(words), self.dimension)).astype(np.float32), np.ones(
+            len(words), dtype=bool
+        )
 
     def describe(self) -> str:
         """Name it as the user would."""
@@ -52,9 +54,9 @@ class OneHotPhi:
 
     dimension = 0
 
-    def rows(self, words: Sequence[str], first: int) -> tuple[Array, int]:
+    def rows(self, words: Sequence[str], first: int) -> tuple[Array, Array]:
         """Give vectors without dimensions."""
-        return np.empty((len(words), 0), dtype=np.float32), 0
+        return np.empty((len(words), 0), dtype=np.float32), np.ones(len(words), dtype=bool)
 
     def describe(self) -> str:
         """Name it as the user would."""
@@ -68,7 +70,7 @@ class GivenPhi:
         self.vectors = vectors
         self.dimension = int(vectors.matrix.shape[1])
 
-    def rows(self, words: Sequence[str], first: int) -> tuple[Array, int]:
+    def rows(self, words: Sequence[str], first: int) -> tuple[Array, Array]:
         """Look the words up."""
         index = self.vectors.vocabulary.index
         places = np.fromiter((index.get(word, -1) for word in words), dtype=np.int64, count=len(words))
@@ -76,7 +78,7 @@ class GivenPhi:
         rows = np.zeros((len(words), self.dimension), dtype=np.float32)
         found = self.vectors.matrix[places[known]]
         rows[known] = found.toarray() if hasattr(found, "toarray") else found
-        return rows, int(np.count_nonzero(~known))
+        return rows, known
 
     def describe(self) -> str:
         """Say how large they are."""

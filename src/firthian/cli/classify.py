@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import sys
 from typing import Annotated
 
 import typer
@@ -34,13 +35,21 @@ def classify(
         raise FirthianError(f"{model} classifies matrices, not texts", hint="use it from Python")
     names = [str(label) for label in classifier.classes_]
     texts = read_texts(file, format=format, text_column=text_column)
+    silent = 0
     for first in range(0, len(texts), _BATCH):
         decision = classifier.decision_function(texts[first : first + _BATCH])
         codes = predict_codes(decision)
-        table = np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision
+        # Adding 0 makes an empty text's -0 a 0.
+        table = (np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision) + 0.0
+        silent += int(np.count_nonzero(~table.any(axis=1)))
         for code, row in zip(codes, table, strict=True):
             if labels_only:
                 print(names[code])
                 continue
             scores = {name: round(float(score), 6) for name, score in zip(names, row, strict=True)}
             print(json_module.dumps({"label": names[code], "scores": scores}, ensure_ascii=False))
+    if silent:
+        print(
+            f"{silent:,} of {len(texts):,} texts hold no word the classifier knows: they fall to {names[0]}",
+            file=sys.stderr,
+        )

@@ -32,7 +32,7 @@ def compare(
     vector_size: Annotated[
         int | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors.")
     ] = None,
-    suite: Annotated[str, typer.Option(help="Suites to evaluate on.")] = "similarity,analogy",
+    suite: Annotated[str, typer.Option(help="Suites to evaluate on, see firth evaluate.")] = "similarity,analogy",
     sets: Annotated[str | None, typer.Option(help="Only these sets, or files of yours, with commas between.")] = None,
     seed: Seed = 1,
     memory: Memory = None,

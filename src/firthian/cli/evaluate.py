@@ -16,7 +16,10 @@ from firthian.progress import on_terminal
 def evaluate(
     vectors: Annotated[list[str], typer.Argument(help="Folders or files of vectors; several are compared.")],
     suite: Annotated[
-        str | None, typer.Option(help="Suites, such as similarity,analogy. [default: similarity,analogy]")
+        str | None,
+        typer.Option(
+            help="Suites, such as similarity,analogy,classification:tasks=trec. [default: similarity,analogy]"
+        ),
     ] = None,
     sets: Annotated[str | None, typer.Option(help="Test sets by name, such as men,google. [default: all]")] = None,
     file: Annotated[

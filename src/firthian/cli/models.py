@@ -26,6 +26,7 @@ def models(
             "paper": recipe.paper,
             "source": recipe.source,
             "dimension": recipe.dimension,
+            "chooses_dimension": recipe.chooses_dimension,
             "counting": dict(recipe.counting),
             "options": {option.name: {"default": option.default, "help": option.help} for option in recipe.options},
         }
@@ -48,6 +49,6 @@ def models(
     if recipe.counting:
         say(f"  counting   {', '.join(f'{key}={value}' for key, value in recipe.counting.items())}")
     if recipe.dimension:
-        say(f"  dimension  {recipe.dimension}")
+        say(f"  dimension  {recipe.dimension}{', or chosen by --dim auto' if recipe.chooses_dimension else ''}")
     for option in recipe.options:
         say(f"  --set {option.name}={option.default}\n        {option.help}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ from firthian.cli.options import (
 )
 from firthian.progress import on_terminal
 
+if TYPE_CHECKING:
+    from firthian.stream_training import StreamSettings
+
 
 @app.command()
 @counting_flags
@@ -36,11 +39,18 @@ def train(
     model: Annotated[str | None, typer.Option("-m", "--model", help="The recipe; see firth models.")] = None,
     output: Output = None,
     vector_size: Annotated[
-        int | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors.")
+        str | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors; auto for bayes.")
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Sweeps or passes, where the recipe has them.")] = None,
     negative: Annotated[float | None, typer.Option(help="Negative samples k, where the recipe has them.")] = None,
+    covariance: Annotated[str | None, typer.Option(help="full or diagonal, for bayes.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="An option of the recipe: name=value.")] = None,
+    stream: Annotated[
+        str | None,
+        typer.Option(
+            help="Of bayes-svi: learn as documents come, keep the state in this folder, go on if it is there."
+        ),
+    ] = None,
     seed: Seed = 1,
     memory: Memory = None,
     workers: Workers = None,
@@ -62,22 +72,29 @@ def train(
     from firthian.training import train as train_vectors
 
     options = read_settings(settings or [])
-    options |= {name: value for name, value in (("epochs", epochs), ("negative", negative)) if value is not None}
-    counting_settings, recipe = counting.settings(), model or DEFAULT_RECIPE
+    flags = {"epochs": epochs, "negative": negative, "covariance": covariance}
+    options |= {name: value for name, value in flags.items() if value is not None}
+    counting_settings, recipe, dimension = counting.settings(), model or DEFAULT_RECIPE, _dimension(vector_size)
     data: Any = source[0] if find_recipe(recipe).source == "vectors" else find_source(source, counting_settings)
     if dry_run:
         from firthian.forecast import forecast
 
-        expected = forecast(
-            data, recipe, vector_size=vector_size, workers=workers, counting=counting_settings, **options
-        )
+        if isinstance(dimension, str):
+            raise FirthianError(f"a dry run cannot judge --dim {dimension}", hint="give a number, such as --dim 50")
+        expected = forecast(data, recipe, vector_size=dimension, workers=workers, counting=counting_settings, **options)
         show_json(expected.to_dict()) if json else say(expected.describe())
         return
     if output is None:
         raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
+    if stream is not None:
+        from firthian.stream_training import stream_settings
+
+        chosen = stream_settings(find_recipe(recipe), options, counting_settings, dimension, seed)
+        _follow(data, stream, chosen, workers, Path(output), force, json)
+        return
     with catching_signals() as stop, on_terminal() as progress:
         vectors = train_vectors(
-            data, recipe, vector_size=vector_size, seed=seed, workers=workers, cluster=cluster,
+            data, recipe, vector_size=dimension, seed=seed, workers=workers, cluster=cluster,
             memory=memory, counting=counting_settings, progress=progress, output=output, resume=resume, force=force,
             checkpoint_every=checkpoint_every, stop=stop, **options,
         )  # fmt: skip
@@ -88,3 +105,34 @@ def train(
         return
     took = vectors.measured
     say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({took['seconds']:.1f} s)")
+
+
+def _follow(
+    corpus: Any, folder: str, settings: StreamSettings, workers: int | None, output: Path, force: bool, json: bool
+) -> None:
+    """Learn from documents as they come."""
+    from firthian.storage import check_target
+    from firthian.stream_training import follow
+
+    check_target(output, force)
+    with on_terminal() as progress:
+        learnt = follow(corpus, folder, settings, workers=workers, progress=progress)
+    vectors = learnt.vectors(**settings.result)
+    vectors.save(output, force=force)
+    if json:
+        show_json({**vectors.record, "path": str(output)})
+        return
+    say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learnt.tokens:,} tokens so far")
+    if learnt.tokens < learnt.options["population"]:
+        say(
+            f"the stream ended after {learnt.tokens:,} of {learnt.options['population']:,} tokens: intervals are as "
+            "narrow as if all had come"
+        )
+
+
+def _dimension(given: str | None) -> int | str | None:
+    """Read a number where it is one; what else is allowed depends on the recipe."""
+    try:
+        return None if given is None else int(given)
+    except ValueError:
+        return given

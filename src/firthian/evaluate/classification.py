@@ -8,6 +8,7 @@ from typing import Any
 from firthian.adapt.labelled import LabelledText, read_labelled
 from firthian.datasets import locate
 from firthian.errors import FirthianError, suggest
+from firthian.evaluate.options import whole_number
 from firthian.progress import Progress, Silent
 from firthian.run import Run
 
@@ -34,8 +35,8 @@ def run(
     *,
     tasks: str | Iterable[str] = tuple(TASKS),
     methods: str | Iterable[str] = tuple(METHODS),
-    cv: int = 0,
-    grid: Mapping[str, Any] | None = None,
+    cv: int | str = 0,
+    grid: Mapping[str, Any] | str | None = None,
     seed: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -43,9 +44,13 @@ def run(
     """Give ``{task: {method: {"accuracy", "macro_f1", "params"}}}`` on the test parts.
 
     With ``cv`` folds, C, lam and passes are chosen by cross-validation on the training part; without, they are the
-    defaults. ``vectors`` may also be ``random:DIM`` or ``onehot`` (PA only).
+    defaults. ``grid`` is ``usual``, ``paper`` or values by name. ``vectors`` may also be ``random:DIM`` or ``onehot``
+    (PA only).
     """
+    cv = whole_number("cv", cv, 0)
     tasks, methods = _names(tasks, TASKS, "task"), _names(methods, METHODS, "method")
+    if isinstance(grid, str):
+        grid = _grid(grid)
     progress = progress or Silent()
     progress.start("classification", len(tasks) * len(methods))
     results: dict[str, Any] = {}
@@ -97,8 +102,17 @@ def suite(vectors: Any, options: Any, run_: Run) -> dict[str, Any]:
     return run(vectors, **options.more, seed=run_.seed, workers=run_.threads.workers, progress=run_.progress)
 
 
+def _grid(name: str) -> Mapping[str, Any]:
+    from firthian.adapt.search import PAPER_GRID, USUAL_GRID
+
+    known = {"usual": USUAL_GRID, "paper": PAPER_GRID}
+    if name not in known:
+        raise FirthianError(f"there is no grid {name!r}", hint=suggest(name, known))
+    return known[name]
+
+
 def _names(wanted: str | Iterable[str], known: Mapping[str, Any], what: str) -> list[str]:
-    names = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+    names = wanted.replace("+", ",").split(",") if isinstance(wanted, str) else list(wanted)
     for name in names:
         if name not in known:
             raise FirthianError(f"there is no {what} {name!r}", hint=suggest(name, known))

@@ -34,3 +34,20 @@ class Options:
         check_score(self.score)
         if self.resamples < 0:
             raise FirthianError(f"resamples must be at least 0, got {self.resamples}", hint="2000 is usual")
+
+
+def whole_number(name: str, value: int | str | None, least: int) -> int:
+    """Read an option of a suite that may have come from the command line.
+
+    >>> whole_number("cv", "5", 0)
+    5
+    """
+    try:
+        number = int(value or 0)
+    except ValueError:
+        number = -1
+    if number < least:
+        raise FirthianError(
+            f"{name} must be a whole number from {least}, got {value!r}", hint="leave it out for the usual"
+        )
+    return number

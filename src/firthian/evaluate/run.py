@@ -77,7 +77,7 @@ def _evaluate(
     for name, source in _named(vectors):
         run.progress.start(f"evaluating {name}"[:40])
         opened = _open(source)
-        results[name] = {one.name: one.load()(opened, options, run) for one in suites}
+        results[name] = {one.name: one.load()(opened, one.own(options), run) for one in suites}
         _check_coverage(name, results[name])
     if not results:
         raise FirthianError("there are no vectors to evaluate", hint="give at least one")

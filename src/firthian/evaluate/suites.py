@@ -9,25 +9,32 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from firthian.errors import FirthianError, suggest
+from firthian.evaluate.options import Options
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite: its name, the ``module:function`` that runs it, and the further options it understands."""
+    """A suite: its name, the ``module:function`` that runs it, the further options it understands, and those given."""
 
     name: str
     home: str
     options: tuple[str, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Callable[..., Mapping[str, Any]]:
         """Import the function, only now."""
         module, _, function = self.home.partition(":")
         loaded: Callable[..., Mapping[str, Any]] = getattr(importlib.import_module(module), function)
         return loaded
+
+    def own(self, options: Options) -> Options:
+        """Give the options of an evaluation without those that other suites declare."""
+        mine = {name: value for name, value in options.more.items() if name in self.options}
+        return replace(options, more={**mine, **self.given})
 
 
 SUITES = {
@@ -45,18 +52,34 @@ DEFAULT_SUITES = "similarity,analogy"
 
 
 def find_suites(names: str) -> list[Suite]:
-    """Read a list of suites, as ``similarity,analogy``.
+    """Read a list of suites, as ``similarity,analogy``; a suite's own options follow its name.
 
     >>> [suite.name for suite in find_suites("analogy, similarity")]
     ['analogy', 'similarity']
+    >>> find_suites("classification:tasks=trec+comp:cv=5")[0].given
+    {'tasks': 'trec+comp', 'cv': '5'}
     """
     wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
         raise FirthianError("no suite is named", hint=f"known are {', '.join(SUITES)}")
-    for name in wanted:
-        if name not in SUITES:
-            raise FirthianError(f"there is no suite {name!r}", hint=suggest(name, SUITES))
-    return [SUITES[name] for name in wanted]
+    return [_read(text) for text in wanted]
+
+
+def _read(text: str) -> Suite:
+    name, *settings = text.split(":")
+    if name not in SUITES:
+        raise FirthianError(f"there is no suite {name!r}", hint=suggest(name, SUITES))
+    suite = SUITES[name]
+    given = {}
+    for setting in settings:
+        option, equals, value = setting.partition("=")
+        if not equals:
+            raise FirthianError(
+                f"{setting!r} of the suite {name} is not option=value", hint=f"write {name}:option=value"
+            )
+        check_options([suite], {option: value})
+        given[option] = value
+    return replace(suite, given=given)
 
 
 def check_options(suites: list[Suite], options: Mapping[str, Any]) -> None:

@@ -18,12 +18,31 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _LIVE, _OFF = "#b2182b", "#4d9221"
 
 
-def plot_bounds(curves: Mapping[str, Sequence[float]], path: str | os.PathLike[str]) -> Path:
-    """Draw the lower bound of several runs over their sweeps."""
+def plot_bounds(
+    curves: Mapping[str, Sequence[float]], path: str | os.PathLike[str], worst: float | None = None
+) -> Path:
+    """Draw the lower bound of several runs over their sweeps; what is below ``worst`` is cut off."""
     figure, axes = _figure(6.4, 4.0)
-    for name, values in curves.items():
-        axes.plot(np.arange(1, len(values) + 1), values, label=name)
+    colours = require("matplotlib", "viz").colormaps["viridis"](np.linspace(0, 0.9, max(1, len(curves))))
+    for (name, values), colour in zip(curves.items(), colours, strict=True):
+        axes.plot(np.arange(1, len(values) + 1), values, label=name, color=colour)
     axes.set_xlabel("sweep")
+    axes.set_ylabel("evidence lower bound")
+    axes.set_ylim(bottom=worst)
+    axes.legend(frameon=False, ncols=1 + len(curves) // 7)
+    return _save(figure, path)
+
+
+def plot_bound_by_dimension(
+    series: Mapping[str, Mapping[int, float]], path: str | os.PathLike[str], marked: int | None = None
+) -> Path:
+    """Draw the bound against the number of dimensions, a line for each series; ``marked`` is the true number, if known."""
+    figure, axes = _figure(6.4, 4.0)
+    for name, values in series.items():
+        axes.plot(list(values), list(values.values()), marker="o", markersize=4, label=name)
+    if marked is not None:
+        axes.axvline(marked, color="0.6", linestyle="--", linewidth=1)
+    axes.set_xlabel("dimensions")
     axes.set_ylabel("evidence lower bound")
     axes.legend(frameon=False)
     return _save(figure, path)
@@ -37,7 +56,7 @@ def plot_relevance(log_precisions: Mapping[str, Sequence[float]], path: str | os
     if not log_precisions:
         raise FirthianError("there is no run to draw", hint="give log precisions by name")
     longest = max(len(values) for values in log_precisions.values())
-    figure, axes = _figure(0.22 * longest + 1.5, 0.3 * len(log_precisions) + 1.0)
+    figure, axes = _figure(0.22 * longest + 1.5, 0.22 * len(log_precisions) + 0.9)
     for row, values in enumerate(log_precisions.values()):
         ordered = np.sort(np.asarray(values, dtype=np.float64))
         limit = _widest_gap(ordered)

@@ -208,6 +208,30 @@ def hash_words(starts: Array, pool: Array, hashes: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
+def join_words(
+    left: Array,
+    left_starts: Array,
+    left_pool: Array,
+    right: Array,
+    right_starts: Array,
+    right_pool: Array,
+    starts: Array,
+    pool: Array,
+) -> None:
+    """Spell pairs of words with a space between them; ``starts`` says where each goes."""
+    for n in range(left.size):
+        at = starts[n]
+        for k in range(left_starts[left[n]], left_starts[left[n] + 1]):
+            pool[at] = left_pool[k]
+            at += 1
+        pool[at] = 32
+        at += 1
+        for k in range(right_starts[right[n]], right_starts[right[n] + 1]):
+            pool[at] = right_pool[k]
+            at += 1
+
+
+@njit(cache=True, nogil=True)
 def look_up(
     hashes: Array,
     starts: Array,

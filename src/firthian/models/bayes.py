@@ -108,13 +108,13 @@ class BayesianLogistic:
         if negatives == "expected":
             words = Side(counts.indptr, counts.indices, counts.values, nothing, row_rate, noise)
         else:
-            words = _with_sample(counts, run, negative, noise)
+            words = sampled_events(counts, run, negative, noise)
         symmetric = counts.options.context == "both" and negatives == "expected"
         self.words = words
         self.contexts = (
             Side(words.indptr, words.indices, words.positive, nothing, words.other_rate, words.own_rate)
             if symmetric
-            else _transposed(words)
+            else transposed(words)
         )
 
     @classmethod
@@ -140,7 +140,7 @@ class BayesianLogistic:
             np.zeros(positive.shape[0]),
             np.zeros(positive.shape[1]),
         )
-        model.contexts = _transposed(model.words)
+        model.contexts = transposed(model.words)
         return model
 
     @property
@@ -149,7 +149,7 @@ class BayesianLogistic:
         return self.words.rows, self.contexts.rows
 
 
-def _with_sample(counts: Counts, run: Run, negative: float, noise: Array) -> Side:
+def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> Side:
     """Draw the negative events once: row i has round(k·x_i) of them, spread over contexts by ``noise``."""
     import scipy.sparse
 
@@ -197,7 +197,8 @@ def _on_pattern(pattern: Any, matrix: Any) -> Array:
     return values
 
 
-def _transposed(side: Side) -> Side:
+def transposed(side: Side) -> Side:
+    """Give the pairs as the other side sees them."""
     import scipy.sparse
 
     shape = (side.rows, side.other_rate.size)

@@ -42,7 +42,9 @@ class Likelihood:
 class StreamedLogistic:
     """Bayesian logistic factorisation of a text that comes in batches of about ``batch_tokens`` tokens."""
 
-    def __init__(self, tokens: Tokens, run: Run, batch_tokens: int = 1_000_000, **likelihood: Any) -> None:
+    def __init__(
+        self, tokens: Tokens, run: Run, batch_tokens: int = 1_000_000, population: int = 0, **likelihood: Any
+    ) -> None:
         self.tokens = tokens
         self.run = run
         self.batch_tokens = batch_tokens
@@ -50,8 +52,8 @@ class StreamedLogistic:
         words = len(tokens.vocabulary)
         self.shape = (words, words)
         keep = tokens.options.keep_probabilities(tokens.vocabulary.counts)
-        #: How many tokens one pass is expected to have.
-        self.population = float(np.sum(tokens.vocabulary.counts * keep))
+        #: How many tokens one pass is expected to have, or the text is assumed to be a part of.
+        self.population = max(float(population), float(np.sum(tokens.vocabulary.counts * keep)))
 
     def batches(self, epoch: int = 0) -> Iterator[Counts]:
         """Count the text of an epoch batch by batch; where it is cut depends on the text alone."""

@@ -27,7 +27,7 @@ ASSOCIATION = (
         (SMOOTHING, _SHIFT, _JELINEK_MERCER),
         counting=DYNAMIC,
         dimension=0,
-        memory=Memory(pair=24),
+        memory=Memory(once=SEARCH.once, pair=12),
     ),
     Recipe(
         "sppmi",
@@ -38,7 +38,7 @@ ASSOCIATION = (
         (SMOOTHING, replace(_SHIFT, default=5.0), _JELINEK_MERCER),
         counting=DYNAMIC,
         dimension=0,
-        memory=Memory(pair=24),
+        memory=Memory(once=SEARCH.once, pair=12),
     ),
     Recipe(
         "svd",
@@ -72,7 +72,7 @@ ASSOCIATION = (
             _TOLERANCE,
         ),
         counting=DYNAMIC,
-        memory=replace(SEARCH, pair=48),
+        memory=SEARCH.plus(pair=24),
     ),
     Recipe(
         "hpca",
@@ -86,7 +86,7 @@ ASSOCIATION = (
             _TOLERANCE,
         ),
         counting=DYNAMIC,
-        memory=replace(SEARCH, pair=32),
+        memory=SEARCH.plus(pair=8),
     ),
     Recipe(
         "cca",
@@ -97,7 +97,7 @@ ASSOCIATION = (
         (_COUNT_POWER, _UNSMOOTHED, POWER, _NORMALIZE, _TOLERANCE),
         counting=DYNAMIC,
         aliases=("singular",),
-        memory=replace(SEARCH, pair=32),
+        memory=SEARCH.plus(pair=8),
     ),
     Recipe(
         "oscca",
@@ -107,7 +107,7 @@ ASSOCIATION = (
         f"{SOLVERS}.factorization:SVD",
         (_COUNT_POWER, replace(POWER, default=0.0), _NORMALIZE, _TOLERANCE),
         counting={**DYNAMIC, "context": "left"},
-        memory=replace(SEARCH, pair=48),
+        memory=SEARCH.plus(pair=24),
     ),
     Recipe(
         "tscca",
@@ -117,7 +117,7 @@ ASSOCIATION = (
         f"{SOLVERS}.factorization:SVD",
         (_COUNT_POWER, replace(POWER, default=0.0), _NORMALIZE, _TOLERANCE),
         counting={**DYNAMIC, "context": "left"},
-        memory=replace(SEARCH, pair=48, number=80),
+        memory=SEARCH.plus(pair=24, word_dim=32),
     ),
     Recipe(
         "random-projection",
@@ -132,7 +132,7 @@ ASSOCIATION = (
             Option("projection", "gaussian", "entries of the matrix", "solver", choices=("gaussian", "sparse")),
         ),
         counting=DYNAMIC,
-        memory=Memory(pair=24, number=16),
+        memory=Memory(pair=24, word_dim=16),
     ),
     Recipe(
         "hal",
@@ -143,7 +143,7 @@ ASSOCIATION = (
         (Option("normalize", True, "counts of a word are divided by their length"),),
         counting={"window": 10, "weighting": "dynamic", "context": "left"},
         dimension=200,
-        memory=Memory(pair=64, number=16),
+        memory=Memory(pair=64, word_dim=16),
     ),
     Recipe(
         "ica",
@@ -159,7 +159,7 @@ ASSOCIATION = (
             Option("tolerance", 1e-4, "movement of an axis at which it stops", "solver", low=0, high=1),
         ),
         counting=DYNAMIC,
-        memory=replace(SEARCH, number=64),
+        memory=SEARCH.plus(word_dim=16),
     ),
     Recipe(
         "sparse",
@@ -175,7 +175,7 @@ ASSOCIATION = (
         ),
         source="vectors",
         dimension=1000,
-        memory=Memory(word=2000, number=16),
+        memory=Memory(word=2000, word_dim=16),
     ),
     Recipe(
         "brown",

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from firthian.cost import memory_of
 from firthian.memory import Memory
 from firthian.recipes.common import DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
+
+#: As measured with full covariances in float32.
+_MEMORY = memory_of("bayes")
 
 _LIKELIHOOD = (
     Option("negative", 5.0, "k: negative events for each real one", low=0, high=1e6),
@@ -39,10 +45,16 @@ BAYES = (
             Option("centre", False, "subtract the mean vector", "solver"),
             Option("calibrate", True, "covariances by the logistic function's own curvature, in one more sweep", "solver"),
             Option("dtype", "float32", "precision of the work", "solver", choices=("float32", "float64")),
+            Option("largest", 128, "the largest dimension that --dim auto tries", "solver", low=1),
         ),
         counting=DYNAMIC,
         dimension=50,
-        memory=Memory(pair=24),
+        chooses_dimension=True,
+        memory=_MEMORY,
+        memory_with={
+            ("covariance", "diagonal"): replace(_MEMORY, word_dim2=0).plus(word_dim=40),
+            ("dtype", "float64"): _MEMORY.plus(word_dim=_MEMORY.word_dim, word_dim2=_MEMORY.word_dim2),
+        },
     ),
     Recipe(
         "bayes-svi",
@@ -53,6 +65,7 @@ BAYES = (
         (
             *(option for option in _LIKELIHOOD if not option.name.startswith("bias")),
             Option("batch_tokens", 1_000_000, "tokens of a batch, about", low=1),
+            Option("population", 0, "tokens of which the text is assumed to be a part; 0: there are no more", low=0),
             Option("epochs", 1, "passes over the text", "solver", low=1),
             Option("forgetting", 0.85, "step = (a batch's share of a word's events)^this", "solver", low=0, high=1),
             Option("start_sweeps", 5, "full sweeps over the first batch", "solver", low=1),
@@ -62,6 +75,6 @@ BAYES = (
         counting=DYNAMIC,
         source="tokens",
         dimension=50,
-        memory=Memory(covariance=28, number=60, word=400, token=300, batch=1_000_000),
+        memory=Memory(word_dim2=14, word_dim=60, word=400, token=300, batch=1_000_000),
     ),
 )  # fmt: skip

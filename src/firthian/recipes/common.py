@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firthian.memory import Memory
+from firthian.cost import memory_of
 from firthian.recipes.recipe import Option
 
 MODELS, SOLVERS = "firthian.models", "firthian.solvers"
@@ -12,7 +12,7 @@ POWER = Option("eigenvalue_power", 0.5, "vectors are U·s^power", "solver", low=
 COMBINE = Option("combine", "u", "vectors are u, u+c or their mean", "solver", choices=("u", "u+c", "mean"))
 
 #: A matrix as sparse as the counts, and a Krylov search: a basis of twice the dimensions and 256 more, and its image.
-SEARCH = Memory(pair=24, word=2600, number=48)
+SEARCH = memory_of("svd")
 
 #: The windows that do best for most recipes.
 DYNAMIC = {"window": 5, "weighting": "dynamic", "sample": 1e-3}

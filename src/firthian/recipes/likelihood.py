@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from firthian.cost import memory_of
 from firthian.memory import Memory
-from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SEARCH, SMOOTHING, SOLVERS
+from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
 _MODEL = f"{MODELS}.exponential_family"
@@ -74,8 +75,9 @@ _EMF = "Li, Xu, Tian, Jiang, Zhong and Chen 2015 (EMF)"
 _PAPER = "Baer, Seto and Wells (exponential family word embeddings)"
 
 #: The start searches for eigenvectors; a sweep holds gradients, directions and their images.
-_SWEEPS = SEARCH
-_SWEEPS_TWICE = replace(SEARCH, pair=48)
+_SWEEPS = memory_of("sgns")
+#: The same with a response and a weight for every pair.
+_REWEIGHTED = memory_of("tweedie")
 
 LIKELIHOOD = (
     Recipe(
@@ -94,7 +96,7 @@ LIKELIHOOD = (
             *_ITERATIVE,
         ),
         counting=_HARMONIC,
-        memory=_SWEEPS_TWICE,
+        memory=_REWEIGHTED,
     ),
     Recipe(
         "poisson",
@@ -104,7 +106,7 @@ LIKELIHOOD = (
         f"{SOLVERS}.iwlrls:IWLRLS",
         (_BIAS, _TRUNCATE_WEIGHTS, _TRUNCATE_COUNTS, _DIAGONAL, _LIKELIHOOD, *_ITERATIVE),
         counting=DYNAMIC,
-        memory=_SWEEPS_TWICE,
+        memory=_REWEIGHTED,
     ),
     Recipe(
         "multinomial",
@@ -122,7 +124,7 @@ LIKELIHOOD = (
         ),
         counting=DYNAMIC,
         aliases=("skipgram",),
-        memory=_SWEEPS_TWICE,
+        memory=_REWEIGHTED,
     ),
     Recipe(
         "negative-binomial",
@@ -140,7 +142,7 @@ LIKELIHOOD = (
             *_ITERATIVE,
         ),
         counting=DYNAMIC,
-        memory=_SWEEPS_TWICE,
+        memory=_REWEIGHTED,
     ),
     Recipe(
         "gaussian",
@@ -210,7 +212,7 @@ LIKELIHOOD = (
             COMBINE,
         ),
         counting=DYNAMIC,
-        memory=Memory(pair=16, number=40),
+        memory=Memory(pair=16, word_dim=40),
     ),
     Recipe(
         "semf",
@@ -231,6 +233,6 @@ LIKELIHOOD = (
             _CENTRE,
         ),
         counting=DYNAMIC,
-        memory=replace(_SWEEPS, pair=48),
+        memory=_SWEEPS.plus(pair=24),
     ),
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from firthian.recipes.common import DYNAMIC, MODELS, POWER, SEARCH, SOLVERS
+from firthian.cost import memory_of
+from firthian.recipes.common import DYNAMIC, MODELS, POWER, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
 
 _MODEL_OPTIONS = (
@@ -33,7 +32,7 @@ PSD = (
         f"{SOLVERS}.block_descent:BlockDescent",
         (*_MODEL_OPTIONS, *_DESCENT_OPTIONS),
         counting=DYNAMIC,
-        memory=replace(SEARCH, pair=40, number=64),
+        memory=memory_of("psd"),
     ),
     Recipe(
         "psd-blockwise",
@@ -53,6 +52,6 @@ PSD = (
             ),
         ),
         counting=DYNAMIC,
-        memory=replace(SEARCH, pair=72, number=64),
+        memory=memory_of("psd").plus(pair=30),
     ),
 )

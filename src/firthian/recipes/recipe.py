@@ -111,8 +111,11 @@ class Recipe:
     source: str = "counts"
     #: The number of dimensions without ``--dim``; 0 where the recipe has none.
     dimension: int = 100
-    #: What it takes in memory, at most.
+    #: Whether its solver can choose the number of dimensions (``--dim auto``).
+    chooses_dimension: bool = False
+    #: What it takes in memory, and what it takes where an option has a value that changes that.
     memory: Memory = field(default_factory=Memory)
+    memory_with: Mapping[tuple[str, Any], Memory] = field(default_factory=dict)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check the options a user gave and fill in the others."""
@@ -128,6 +131,11 @@ class Recipe:
     def part(self, which: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Give the settings that belong to one part."""
         return {option.name: settings[option.name] for option in self.options if option.part == which}
+
+    def memory_for(self, settings: Mapping[str, Any]) -> Memory:
+        """Give what it takes in memory with these settings."""
+        changed = (memory for (name, value), memory in self.memory_with.items() if settings[name] == value)
+        return next(changed, self.memory)
 
     def load(self, which: str) -> Callable[..., Any]:
         """Import the class of the model or the solver."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from firthian.cost import memory_of
 from firthian.memory import Memory
 from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
@@ -23,7 +24,7 @@ STOCHASTIC = (
             replace(COMBINE, default="u+c"),
         ),
         counting={"window": 10, "weighting": "harmonic"},
-        memory=Memory(pair=28, number=24),
+        memory=memory_of("glove"),
     ),
     Recipe(
         "sgns-sgd",
@@ -42,6 +43,6 @@ STOCHASTIC = (
         ),
         counting=DYNAMIC,
         source="tokens",
-        memory=Memory(number=16, word=400, token=300, batch=1_000_000),
+        memory=Memory(word_dim=16, word=400, token=300, batch=1_000_000),
     ),
 )

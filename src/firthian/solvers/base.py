@@ -12,6 +12,9 @@ from firthian.run import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: The dimension that asks a solver to choose it, where the recipe says that it can.
+AUTO = 0
+
 
 @dataclass(frozen=True)
 class Solution:

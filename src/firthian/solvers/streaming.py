@@ -79,25 +79,41 @@ class Stream:
             return None
         assert self.state is not None
         assert self.naturals is not None
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rates = [
-                np.where(part > 0, np.minimum(1.0, part / total) ** self.forgetting, 0.0)
-                for part, total in ((batch.row_sums, self.row_mass), (batch.column_sums, self.column_mass))
-            ]
-            lifts = [
-                np.where(part > 0, scale * total / part, 0.0) * self.likelihood.temper
-                for part, total in ((batch.row_sums, self.row_mass), (batch.column_sums, self.column_mass))
-            ]
-        noise = self.column_mass**self.likelihood.ns_exponent
-        noise /= noise.sum()
-        own_rate = self.likelihood.negative * self.likelihood.temper * scale * self.row_mass
-        words = _lifted(batch.to_scipy(), lifts[0], own_rate, noise)
-        contexts = _lifted(batch.to_scipy().T.tocsr(), lifts[1], noise, own_rate)
+        words, contexts = self._sides(batch, scale)
+        rates = self._rates(batch)
         background, score = self._move_words(words, rates[0])
         self._move_contexts(contexts, rates[1], background)
         squares = self.state.contexts.squares()
         self.state.relevance = self.state.relevance.update(self.state.contexts.rows, squares)
         return score
+
+    def _shares(self, batch: Counts) -> tuple[Array, Array]:
+        """Give the share of the events so far that this batch holds, of each word and of each context."""
+        pairs = (batch.row_sums, self.row_mass), (batch.column_sums, self.column_mass)
+        words, contexts = (np.divide(part, total, out=np.zeros_like(total), where=part > 0) for part, total in pairs)
+        return words, contexts
+
+    def _rates(self, batch: Counts) -> tuple[Array, Array]:
+        """Give the step of each word and of each context: its share of the events so far, to the power of forgetting."""
+        words, contexts = (np.where(share > 0, share**self.forgetting, 0.0) for share in self._shares(batch))
+        return words, contexts
+
+    def _lifts(self, batch: Counts, scale: float) -> tuple[Array, Array]:
+        """Give the factors that make the batch's events of each word, or context, those of the whole."""
+        factor = scale * self.likelihood.temper
+        words, contexts = (
+            np.divide(factor, share, out=np.zeros_like(share), where=share > 0) for share in self._shares(batch)
+        )
+        return words, contexts
+
+    def _sides(self, batch: Counts, scale: float) -> tuple[Side, Side]:
+        """Take a batch for the whole: lifted positive events, and the expectation of negative ones under all that was seen."""
+        by_word, by_context = self._lifts(batch, scale)
+        noise = self.column_mass**self.likelihood.ns_exponent
+        noise /= noise.sum()
+        own_rate = self.likelihood.negative * self.likelihood.temper * scale * self.row_mass
+        words = _lifted(batch.to_scipy(), by_word, own_rate, noise)
+        return words, _lifted(batch.to_scipy().T.tocsr(), by_context, noise, own_rate)
 
     def arrays(self) -> dict[str, Array]:
         """Name all arrays, to be saved."""

@@ -6,7 +6,7 @@ costs nothing extra: the pass that updates the words computes the bound of the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from firthian.models.bayes import BayesianLogistic, Side
 from firthian.models.bounds import Background
 from firthian.packing import packed_size, unpack
 from firthian.run import Run
-from firthian.solvers.base import Solution
+from firthian.solvers.base import AUTO, Solution
 from firthian.solvers.posterior import BLOCK, Gaussians, Moments, State, coordinates
 from firthian.solvers.rotation import LIVE_SHARE, balance, rotate, signal_shares
 from firthian.solvers.starts import noise_start, spectral_start
@@ -40,7 +40,8 @@ class VariationalSweeps:
     after each sweep, the best common change of basis of words and contexts: the likelihood does not see it, the
     priors do, and plain sweeps take hundreds of rounds to get there. ``prune`` removes the dimensions that ended up
     with a smaller ``signal_shares``; 0 keeps all. ``calibrate`` computes the covariances anew at the end, with the
-    curvature of the logistic function instead of the bound's (``solvers/calibration.py``).
+    curvature of the logistic function instead of the bound's (``solvers/calibration.py``). A dimension of ``AUTO`` is
+    chosen by the bound (``solvers/selection.py``), ``largest`` at most; dimensions that are not in use go.
     """
 
     epochs: int = 8
@@ -53,18 +54,28 @@ class VariationalSweeps:
     centre: bool = False
     calibrate: bool = True
     dtype: str = "float32"
+    largest: int = 128
 
     requires: ClassVar[tuple[str, ...]] = ("words", "contexts", "bound", "temper", "bias")
 
     def solve(self, model: BayesianLogistic, dimension: int, run: Run) -> Solution:
         """Fit the model; the vectors are posterior means, their covariances an extra."""
         from firthian.solvers.calibration import calibrate
+        from firthian.solvers.selection import choose_dimension
 
-        state = self.fit(model, dimension, run)
+        solver, more = self, {}
+        if dimension == AUTO:
+            largest = largest_that_fits(model, min(self.largest, *model.shape), self.covariance, run)
+            state, trials = choose_dimension(model, largest, self, run)
+            solver = replace(self, prune=self.prune or LIVE_SHARE)
+            more = {"dimensions_tried": [trial.to_dict() for trial in trials]}
+        else:
+            state = self.fit(model, dimension, run)
         if self.calibrate:
             run.progress.start("calibrating covariances")
             calibrate(model, state, run)
-        return self.finish(state, model, run)
+        solution = solver.finish(state, model, run)
+        return replace(solution, stats={**solution.stats, **more})
 
     def fit(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
         """Run the sweeps."""
@@ -310,24 +321,34 @@ def _check_failures(failures: int) -> None:
         )
 
 
+def memory_needed(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> int:
+    """Give the bytes that the posteriors and the work on them take, biases and all."""
+    size, rows = dimension + 2, sum(model.shape)
+    stored = 3 * size if covariance == "diagonal" else 2 * packed_size(size) + size
+    blocks = 6 * (run.threads.workers + 2) * BLOCK * packed_size(size) * 4
+    return rows * stored * 4 + blocks + INTERPRETER_BYTES
+
+
+def largest_that_fits(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> int:
+    """Give the largest dimension, at most this one, whose covariances fit the memory budget; at least 1."""
+    while run.budget and dimension > 1 and memory_needed(model, dimension, covariance, run) > run.budget:
+        dimension -= 1
+    return dimension
+
+
 def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> None:
     """Say before the work whether the covariances fit the memory budget, and what would."""
-
-    def needed(size: int, kind: str = covariance) -> int:
-        rows = sum(model.shape)
-        stored = 3 * size if kind == "diagonal" else 2 * packed_size(size) + size
-        blocks = 6 * (run.threads.workers + 2) * BLOCK * packed_size(size) * 4
-        return rows * stored * 4 + blocks + INTERPRETER_BYTES
-
-    if not run.budget or needed(dimension + 2) <= run.budget:
+    needed = memory_needed(model, dimension, covariance, run)
+    if not run.budget or needed <= run.budget:
         return
-    largest = dimension
-    while largest > 1 and needed(largest + 2) > run.budget:
-        largest -= 1
-    fits = covariance == "full" and needed(dimension + 2, "diagonal") <= run.budget
-    other = ", --set covariance=diagonal" if fits else ""
+    largest = largest_that_fits(model, dimension, covariance, run)
+    remedies = ["more --memory"]
+    if covariance == "full" and memory_needed(model, dimension, "diagonal", run) <= run.budget:
+        remedies.insert(0, "--covariance diagonal")
+    if memory_needed(model, largest, covariance, run) <= run.budget:
+        remedies.insert(0, f"--dim {largest}")
     raise FirthianError(
         f"covariances of {sum(model.shape):,} vectors with {dimension} dimensions need "
-        f"{show_size(needed(dimension + 2))}, more than the budget of {show_size(run.budget)}",
-        hint=f"give --dim {largest}{other}, or more --memory",
+        f"{show_size(needed)}, more than the budget of {show_size(run.budget)}",
+        hint=f"give {' or '.join(remedies)}",
     )

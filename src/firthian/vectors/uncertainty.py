@@ -174,6 +174,27 @@ def uncertainty(vectors: Vectors, word: str) -> WordUncertainty:
     )
 
 
+def uncertainties(vectors: Vectors) -> dict[str, Array]:
+    """Give what ``uncertainty`` says of every word, as arrays by name: for tables and other tools."""
+    _require(vectors)
+    parts = []
+    for start in range(0, len(vectors), _BLOCK):
+        rows = np.arange(start, min(start + _BLOCK, len(vectors)))
+        found = covariances(vectors, rows)
+        trace = np.trace(found, axis1=1, axis2=2)
+        lengths = np.maximum(np.linalg.norm(vectors.matrix[rows].astype(np.float64), axis=1), 1e-30)
+        # The squares of the eigenvalues add up to the squares of all entries.
+        parts.append(
+            {
+                "trace": trace,
+                "log_determinant": np.linalg.slogdet(found)[1],
+                "effective_dimensions": trace**2 / np.maximum(np.sum(found**2, axis=(1, 2)), 1e-300),
+                "relative": np.sqrt(trace) / lengths,
+            }
+        )
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+
+
 def least_certain(
     vectors: Vectors, topn: int = 20, min_count: int = 0, at_equal_count: bool = False
 ) -> list[WordUncertainty]:
@@ -187,7 +208,7 @@ def least_certain(
     )
     counts = np.maximum(vectors.vocabulary.counts, 1)
     lengths = np.maximum(np.linalg.norm(vectors.matrix, axis=1), 1e-30)
-    excess = _residual(np.log(counts), np.log(np.maximum(traces, 1e-300)))
+    excess = residual(np.log(counts), np.log(np.maximum(traces, 1e-300)))
     chosen = np.flatnonzero(vectors.vocabulary.counts >= min_count)
     if chosen.size == 0:
         raise FirthianError(
@@ -258,8 +279,8 @@ def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tu
     return np.tanh(middle - reach), np.tanh(middle + reach)
 
 
-def _residual(x: Array, y: Array) -> Array:
-    """What is left of y when a cubic in x is taken away, fitted by least squares."""
+def residual(x: Array, y: Array) -> Array:
+    """Give what is left of y when a cubic in x is taken away, fitted by least squares."""
     spread = x.std()
     if spread == 0:
         return np.asarray(y - y.mean())

@@ -126,6 +126,13 @@ def write_json(path: Path, value: Any, indent: int | None = None) -> None:
     path.write_bytes((json.dumps(value, ensure_ascii=False, indent=indent) + "\n").encode())
 
 
+def uncertainty_column(vectors: Vectors) -> dict[str, Array]:
+    """Give the column ``uncertainty`` of a table, the relative error of each vector; nothing for vectors that are points."""
+    from firthian.vectors.uncertainty import has_uncertainty, uncertainties
+
+    return {"uncertainty": uncertainties(vectors)["relative"].astype(np.float32)} if has_uncertainty(vectors) else {}
+
+
 def damaged(path: Path, why: str) -> FirthianError:
     """Build the error for a file that is not what it says."""
     return FirthianError(f"{path} is damaged ({why})", hint="fetch or make it again")

@@ -13,13 +13,22 @@ from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.storage import check_target
 from firthian.vectors.formats.base import Format
+from firthian.vectors.uncertainty import has_uncertainty, uncertainties, variances
 from firthian.vectors.vectors import Vectors
 
 NAME = "gensim"
 
+#: The attribute, and the extra array of ours, with the variances of the dimensions of each word.
+VARIANCES = "variances"
+
 
 def to_gensim(vectors: Vectors) -> Any:
-    """Give a ``gensim.models.KeyedVectors`` with the same words, vectors and counts."""
+    """Give a ``gensim.models.KeyedVectors`` with the same words, vectors and counts.
+
+    Vectors that are distributions bring what is known of each word as attributes for ``get_vecattr``: ``trace``,
+    ``log_determinant``, ``effective_dimensions``, ``relative`` (see ``WordUncertainty``) and ``variances``, one number a
+    dimension.
+    """
     models = require("gensim.models", "export")
     if not isinstance(vectors.matrix, np.ndarray):
         raise FirthianError("gensim holds no sparse vectors", hint="reduce their dimensions first, e.g. by svd")
@@ -29,18 +38,28 @@ def to_gensim(vectors: Vectors) -> Any:
     if counts.any():
         for word, count in zip(vectors.vocabulary.words, counts.tolist(), strict=True):
             keyed.set_vecattr(word, "count", count)
+    if has_uncertainty(vectors):
+        attributes = {**uncertainties(vectors), VARIANCES: variances(vectors, slice(None))}
+        # An attribute of several numbers a word has a type of its own, which only the allocation can be told.
+        types = [np.dtype((np.float32, values.shape[1:])) for values in attributes.values()]
+        keyed.allocate_vecattrs(list(attributes), types)
+        for name, values in attributes.items():
+            keyed.expandos[name][: len(vectors)] = values
     return keyed
 
 
 def from_gensim(keyed: Any) -> Vectors:
-    """Take the vectors of a ``KeyedVectors``, or of a model that has one as ``wv``."""
+    """Take the vectors of a ``KeyedVectors``, or of a model that has one as ``wv``; with their variances, where it has."""
     keyed = getattr(keyed, "wv", keyed)
     words = [str(word) for word in keyed.index_to_key]
     matrix = np.array(keyed.vectors[: len(words)], dtype=np.float32)
-    counts = None
-    if "count" in getattr(keyed, "expandos", {}):
-        counts = np.asarray(keyed.expandos["count"][: len(words)], dtype=np.int64)
-    return Vectors(matrix, Vocabulary(words, counts), record={"source": {"format": NAME}})
+    attributes = getattr(keyed, "expandos", {})
+    counts, extras = None, {}
+    if "count" in attributes:
+        counts = np.asarray(attributes["count"][: len(words)], dtype=np.int64)
+    if np.shape(attributes.get(VARIANCES, ())) == keyed.vectors.shape:
+        extras[VARIANCES] = np.array(attributes[VARIANCES][: len(words)], dtype=np.float32)
+    return Vectors(matrix, Vocabulary(words, counts), extras=extras, record={"source": {"format": NAME}})
 
 
 def write(vectors: Vectors, path: Path, force: bool) -> None:

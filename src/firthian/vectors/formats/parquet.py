@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError, require
-from firthian.vectors.formats.base import Format, damaged, finish, join_blocks, new_file
+from firthian.vectors.formats.base import Format, damaged, finish, join_blocks, new_file, uncertainty_column
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -98,11 +98,11 @@ def _rows(path: Path, arrow: Any, column: Any, columns: int, before: int) -> Arr
 
 
 def write(vectors: Vectors, path: Path, force: bool, *, columns: Mapping[str, Array] | None = None) -> None:
-    """Write in groups of rows, with further ``columns`` of numbers by name."""
+    """Write in groups of rows, with further ``columns`` of numbers by name; distributions bring ``uncertainty``."""
     arrow, parquet = require("pyarrow", "export"), require("pyarrow.parquet", "export")
     if vectors.vector_size == 0:
         raise FirthianError("parquet holds no vectors of 0 dimensions", hint="choose npz or a folder")
-    more = dict(columns or {})
+    more = {**uncertainty_column(vectors), **(columns or {})}
     schema = arrow.schema(
         [
             ("word", arrow.string()),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from firthian.vectors.formats.base import Format, new_export
+from firthian.vectors.formats.base import Format, new_export, uncertainty_column
 from firthian.vectors.vectors import Vectors
 
 NAME = "projector"
@@ -34,13 +35,15 @@ def write(vectors: Vectors, path: Path, force: bool) -> None:
             for first in range(0, len(vectors), _ROWS):
                 file.write("".join([line % tuple(row) for row in vectors.matrix[first : first + _ROWS].tolist()]))
         with (folder / "metadata.tsv").open("w", encoding="utf-8", newline="\n") as file:
-            if np.any(counts):
-                file.write("word\tcount\n")
-                file.writelines(
-                    f"{word}\t{count}\n" for word, count in zip(vectors.vocabulary.words, counts.tolist(), strict=True)
-                )
-            else:
-                file.writelines(f"{word}\n" for word in vectors.vocabulary.words)
+            columns: dict[str, list[Any]] = {"count": counts.tolist()} if np.any(counts) else {}
+            columns |= {
+                name: [f"{value:.4g}" for value in values] for name, values in uncertainty_column(vectors).items()
+            }
+            if columns:
+                file.write("\t".join(["word", *columns]) + "\n")
+            file.writelines(
+                "\t".join(map(str, row)) + "\n" for row in zip(vectors.vocabulary.words, *columns.values(), strict=True)
+            )
         (folder / "projector_config.pbtxt").write_text(_CONFIG, encoding="ascii", newline="\n")
 
 

@@ -1,0 +1,177 @@
+"""What a CRF sees of a word in its sentence: the words and tags around it, and what vectors know of these words.
+
+A CRF is linear in its features. What neighbours in the space share is easier for it to use as a name (a cluster, the
+dimensions in which a word is extreme) than as coordinates; Guo et al. (2014) compare these ways, ``STYLES`` offers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from firthian.errors import FirthianError, require
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Names of features that are 1, or names with values; one entry for each word of a sentence.
+Features = list[list[str]] | list[dict[str, float]]
+
+_AROUND = (-2, -1, 0, 1, 2)
+
+#: The standard deviation that coordinates are scaled to, as Turian et al. (2010) found best.
+_SPREAD = 0.1
+
+#: Numbers of clusters, and how many words they are made of.
+_CLUSTERS = (50, 200, 1000)
+_CLUSTERED = 30_000
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Words, their tags, and their chunks in BIO notation."""
+
+    words: list[str]
+    tags: list[str]
+    chunks: list[str]
+
+
+def word_features(sentence: Sentence) -> list[list[str]]:
+    """Give the baseline's features: words as written and tags within two places, and pairs and triples of them."""
+    words = ["<s>", "<s>", *sentence.words, "</s>", "</s>"]
+    tags = ["<s>", "<s>", *sentence.tags, "</s>", "</s>"]
+    features = []
+    for at in range(2, len(words) - 2):
+        w = [f"w{k}={words[at + k]}" for k in _AROUND]
+        t = [f"t{k}={tags[at + k]}" for k in _AROUND]
+        pairs = [f"{a}|{b}" for a, b in (*pairwise(w[1:4]), *pairwise(t))]
+        triples = [f"{a}|{b}|{c}" for a, b, c in zip(t, t[1:], t[2:], strict=False)]
+        features.append([*w, *t, *pairs, *triples])
+    return features
+
+
+class Coordinates:
+    """Adds the vectors of the words within two places, scaled to a common spread; unknown words add nothing."""
+
+    def __init__(self, vectors: Any, words: Iterable[str], seed: int = 1) -> None:
+        known, table = _rows(vectors, words)
+        table = table * (_SPREAD / (float(table.std()) or 1.0))
+        self.names = [[f"v{k}.{d}" for d in range(table.shape[1])] for k in _AROUND]
+        self.values = {word: row.tolist() for word, row in zip(known, table, strict=True)}
+
+    def __call__(self, sentence: Sentence) -> list[dict[str, float]]:
+        """Give the baseline's features and the vectors."""
+        features = [dict.fromkeys(names, 1.0) for names in word_features(sentence)]
+        found = [self.values.get(word.lower()) for word in sentence.words]
+        for at, entry in enumerate(features):
+            for names, k in zip(self.names, _AROUND, strict=True):
+                values = found[at + k] if 0 <= at + k < len(found) else None
+                if values is not None:
+                    entry.update(zip(names, values, strict=True))
+        return features
+
+
+class Names:
+    """Adds names for the words within two places, and where ``paired``, pairs of names of neighbours.
+
+    ``table`` has the names of each word; where they are paired, each word has equally many and the first goes with
+    the first.
+    """
+
+    def __init__(self, table: dict[str, list[str]], paired: bool) -> None:
+        self.table = table
+        self.paired = paired
+        # Each name is spelled once for each place, not at every word of every sentence.
+        self.placed = {k: {word: [f"c{k}={name}" for name in names] for word, names in table.items()} for k in _AROUND}
+
+    def __call__(self, sentence: Sentence) -> list[list[str]]:
+        """Give the baseline's features and the names."""
+        features = word_features(sentence)
+        words = [word.lower() for word in sentence.words]
+        for at, entry in enumerate(features):
+            for k in _AROUND:
+                if 0 <= at + k < len(words):
+                    entry += self.placed[k].get(words[at + k], [])
+            if self.paired:
+                for k in (-1, 0):
+                    if at + k >= 0 and at + k + 1 < len(words):
+                        left, right = (self.table.get(words[at + k + n], []) for n in (0, 1))
+                        entry += [f"c{k}={a}|{b}" for a, b in zip(left, right, strict=False)]
+        return features
+
+
+def cluster_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
+    """Name words by their k-means clusters, coarse and fine, made of the vectors' most frequent words."""
+    kmeans = require("sklearn.cluster", "sklearn").MiniBatchKMeans
+    known, table = _rows(vectors, words)
+    _, frequent = _rows(vectors, vectors.vocabulary.words[:_CLUSTERED])
+    names: dict[str, list[str]] = {word: [] for word in known}
+    for number in _CLUSTERS:
+        number = min(number, frequent.shape[0])
+        fitted = kmeans(number, random_state=seed, n_init=3, batch_size=4096).fit(_unit(frequent))
+        for word, cluster in zip(known, fitted.predict(_unit(table)), strict=True):
+            names[word].append(f"{number}.{cluster}")
+    return Names(names, paired=True)
+
+
+def extreme_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
+    """Name words by the dimensions in which they are above the mean of the positive, below that of the negative values."""
+    known, table = _rows(vectors, words)
+    high, low = _mean_of(table, table > 0), _mean_of(table, table < 0)
+    above, below = (table > 0) & (table >= high), (table < 0) & (table <= low)
+    names = {
+        word: [f"+{d}" for d in np.flatnonzero(up)] + [f"-{d}" for d in np.flatnonzero(down)]
+        for word, up, down in zip(known, above, below, strict=True)
+    }
+    return Names(names, paired=False)
+
+
+def column_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
+    """Name words by the columns that are not zero: the bit strings of Brown clusters, or the atoms of sparse codes."""
+    known, table = _rows(vectors, words)
+    names = {word: [str(d) for d in np.flatnonzero(row)] for word, row in zip(known, table, strict=True)}
+    return Names(names, paired=len({len(found) for found in names.values()}) == 1)
+
+
+#: How vectors become features of a CRF.
+STYLES: dict[str, Callable[..., Any]] = {
+    "clusters": cluster_names,
+    "extremes": extreme_names,
+    "columns": column_names,
+    "dense": Coordinates,
+}
+
+
+def usual_style(vectors: Any) -> str:
+    """Give ``columns`` for sparse vectors, such as Brown clusters, and ``clusters`` for all others."""
+    return "columns" if hasattr(vectors.matrix, "toarray") else "clusters"
+
+
+def _rows(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
+    """Give the words that have vectors, and these."""
+    index = vectors.vocabulary.index
+    known = {word: index[word] for word in dict.fromkeys(words) if word in index}
+    if not known:
+        raise FirthianError("the vectors hold none of the words", hint="give vectors of English words")
+    rows = vectors.matrix[np.fromiter(known.values(), np.int64, len(known))]
+    return list(known), np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+
+
+def _unit(table: Array) -> Array:
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    return table / np.where(lengths > 0, lengths, 1.0)
+
+
+def _mean_of(table: Array, where: Array) -> Array:
+    """Give each column's mean of the chosen values; zero where none is."""
+    found = np.sum(where, axis=0)
+    mean: Array = np.sum(np.where(where, table, 0.0), axis=0) / np.maximum(found, 1)
+    return mean
+
+
+def lower_words(sentences: Sequence[Sentence]) -> Iterable[str]:
+    """Give the words of sentences as the features look them up."""
+    return (word.lower() for sentence in sentences for word in sentence.words)

@@ -1,0 +1,88 @@
+"""Diagonal covariances on 70 M tokens: the times of the stages, with 100 dimensions."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import firthian as ft
+from firthian.datasets import locate
+from studies.bayes_data import Data
+from studies.common import Study
+
+ROW = "diagonal/70 M tokens, 100 dimensions"
+DEFAULT_SWEEPS = 8
+
+
+class Clock:
+    """A progress that notes when stages begin and sweeps end: seconds, and processor seconds."""
+
+    def __init__(self) -> None:
+        self.begin = time.perf_counter()
+        self.marks: list[tuple[str, float, float]] = []
+
+    def start(self, stage: str, total: float | None = None) -> None:
+        """Note the beginning of a stage."""
+        self.mark(stage)
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        """Note the end of a sweep."""
+        if note.startswith("bound"):
+            self.mark("sweep")
+
+    def mark(self, what: str) -> None:
+        """Note what happens now."""
+        self.marks.append((what, time.perf_counter() - self.begin, time.process_time()))
+
+
+def stages(marks: list[tuple[str, float, float]], after: float | None) -> dict[str, Any]:
+    """Give the seconds of counting, of the start, of each sweep (processor seconds too), and of what follows."""
+    at = {name: seconds for name, seconds, _ in marks}
+    first = next(k for k, mark in enumerate(marks) if mark[0] == "variational sweeps")
+    steps = [marks[first], *(mark for mark in marks if mark[0] == "sweep")]
+    return {
+        "counting": at["training bayes"],
+        "start": at["variational sweeps"] - at["training bayes"],
+        "sweeps": [new[1] - old[1] for old, new in pairwise(steps)],
+        "cpu_sweeps": [new[2] - old[2] for old, new in pairwise(steps)],
+        "after": after,
+    }
+
+
+def compute(study: Study, data: Data, sweeps: int = DEFAULT_SWEEPS) -> None:
+    """Train, where the larger corpus is here; it takes a while."""
+
+    def train() -> dict[str, Any]:
+        clock = Clock()
+        vectors = ft.train(
+            str(locate("enwiki70m")), "bayes", vector_size=100, covariance="diagonal", epochs=sweeps, progress=clock,
+            counting={"min_count": 50},
+        )  # fmt: skip
+        found = stages(clock.marks, time.perf_counter() - clock.begin - clock.marks[-2][1])
+        return {**found, "words": len(vectors), "peak_bytes": vectors.measured["peak_bytes"]}
+
+    if not data.quick:
+        study.row(ROW, train)
+
+
+def page(study: Study) -> str:
+    """Write this part of the page."""
+    row = study.rows.get(ROW)
+    if row is None:
+        return "Not measured.\n"
+    timed, sweep = len(row["sweeps"]), sum(row["sweeps"]) / len(row["sweeps"])
+    # The last bound and calibration cost less than a sweep each.
+    after = row["after"] if row["after"] is not None else 2 * sweep
+    total = row["counting"] + row["start"] + DEFAULT_SWEEPS * sweep + after
+    cpu = sum(row["cpu_sweeps"]) / timed
+    whole = (
+        "All of it took"
+        if timed == DEFAULT_SWEEPS
+        else f"Stopped after {timed} sweeps; {DEFAULT_SWEEPS} and calibration would take"
+    )
+    return (
+        f"{row['words']:,} words: counting {row['counting']:.0f} s, start {row['start']:.0f} s, then "
+        f"{', '.join(f'{seconds:.0f}' for seconds in row['sweeps'])} s a sweep ({cpu:.0f} s of processor time) on 2 cores that "
+        f"were not idle otherwise, {row['peak_bytes'] / 1e9:.1f} GB. {whole} {total / 60:.0f} minutes.\n"
+    )

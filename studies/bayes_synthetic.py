@@ -1,0 +1,139 @@
+"""Data drawn from the model: the number of dimensions found (Figures 10 to 12), and how often intervals hold the truth."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from firthian.explore.bayes_plots import plot_bound_by_dimension, plot_bounds, plot_relevance
+from firthian.models.bayes import BayesianLogistic
+from firthian.run import Run
+from firthian.solvers.calibration import calibrate, score_moments
+from firthian.solvers.rotation import LIVE_SHARE, signal_shares
+from firthian.solvers.variational import VariationalSweeps
+from studies.bayes_data import Data
+from studies.common import Study, table
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+TRUE = 10
+SEEDS = (3, 0, 1)
+DIMENSIONS = (2, 5, 8, 9, 10, 11, 12, 15, 20, 30, 50)
+
+#: Simulated data: words and contexts, true and fitted dimensions, events a pair, how often each event is repeated.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "as many events as usual": {},
+    "more events": {"events": 10.0},
+    "few dimensions, no superfluous one": {"true": 3, "d": 3},
+    "more dimensions": {"true": 10, "d": 12, "events": 8.0},
+    "Böhning's bound": {"bound": "boehning"},
+    "every event three times": {"copies": 3},
+    "every event three times, temper 1/3": {"copies": 3, "temper": 1 / 3},
+}
+
+
+def planted(seed: int, true: int = TRUE, size: int = 50, samples: int = 10_000) -> tuple[Array, Array]:
+    """Section 6.1: pairs drawn uniformly, positive where sigma(u·v) > 0.5."""
+    random = np.random.default_rng(seed)
+    u, v = random.standard_normal((size, true)), random.standard_normal((size, true))
+    rows, columns = random.integers(size, size=(2, samples))
+    positive, negative = np.zeros((size, size)), np.zeros((size, size))
+    real = np.einsum("nk,nk->n", u[rows], v[columns]) > 0
+    np.add.at(positive, (rows[real], columns[real]), 1)
+    np.add.at(negative, (rows[~real], columns[~real]), 1)
+    return positive, negative
+
+
+def by_dimension(seed: int) -> list[dict[str, Any]]:
+    """Fit the planted data with 2 to 50 dimensions, 100 sweeps from noise."""
+    run = Run.create()
+    model = BayesianLogistic.of_events(*planted(seed), run)
+    rows = []
+    for d in DIMENSIONS:
+        begin = time.process_time()
+        state = VariationalSweeps(100, start="noise", dtype="float64").fit(model, d, run)
+        rows.append(
+            {
+                "d": d,
+                "bound": state.history[-1],
+                "live": int((signal_shares(state) > LIVE_SHARE).sum()),
+                "cpu_seconds": time.process_time() - begin,
+                "history": [round(value, 2) for value in state.history],
+                "log_precisions": np.log(state.relevance.mean).round(3).tolist(),
+            }
+        )
+    return rows
+
+
+def coverage(
+    size: int = 60,
+    true: int = 5,
+    d: int = 8,
+    events: float = 4.0,
+    bound: str = "jaakkola",
+    copies: int = 1,
+    temper: float = 1.0,
+    seeds: int = 2,
+) -> dict[str, Any]:
+    """Say how often nominal 90 % intervals of u·c hold the truth, with the bound's covariances and calibrated."""
+    run, shares = Run.create(), []
+    for seed in range(seeds):
+        random = np.random.default_rng(seed)
+        eta = random.standard_normal((size, true)) @ random.standard_normal((size, true)).T
+        total = random.poisson(events, eta.shape)
+        positive = random.binomial(total, 1 / (1 + np.exp(-eta)))
+        model = BayesianLogistic.of_events(
+            copies * positive, copies * (total - positive), run, bound=bound, temper=temper
+        )
+        state = VariationalSweeps(100, start="noise", dtype="float64").fit(model, d, run)
+        covered = []
+        for _ in ("raw", "calibrated"):
+            mean, variance = score_moments(state)
+            covered.append(float(np.mean(np.abs(eta - mean) < 1.645 * np.sqrt(variance))))
+            calibrate(model, state, run)
+        shares.append(covered)
+    raw, calibrated = np.mean(shares, axis=0)
+    return {"true": true, "d": d, "events": events, "raw": float(raw), "calibrated": float(calibrated)}
+
+
+def compute(study: Study, data: Data) -> None:
+    """Compute all rows of this part that are not there."""
+    for seed in SEEDS[: 1 if data.quick else None]:
+        study.row(f"synthetic/seed {seed}", lambda seed=seed: by_dimension(seed))
+    for name, settings in SETTINGS.items():
+        study.row(f"coverage/{name}", lambda settings=settings: coverage(**settings))
+
+
+def draw(study: Study) -> None:
+    """Draw Figures 10, 11 and 12 from the rows."""
+    rows = study.rows.get(f"synthetic/seed {SEEDS[0]}")
+    if rows is None:
+        return
+    plot_bounds({f"d = {row['d']}": row["history"] for row in rows}, study.picture("figure10"), worst=-8000)
+    series = {key.split("/")[1]: {row["d"]: row["bound"] for row in found}
+              for key, found in study.rows.items() if key.startswith("synthetic/")}  # fmt: skip
+    plot_bound_by_dimension(series, study.picture("figure11"), marked=TRUE)
+    plot_relevance({f"d = {row['d']}": row["log_precisions"] for row in rows}, study.picture("figure12"))
+
+
+def page(study: Study) -> tuple[str, str]:
+    """Write the table of dimensions, and the one of coverage."""
+    found = {key.split(" ")[-1]: rows for key, rows in study.rows.items() if key.startswith("synthetic/")}
+    head = ["d", *(f"bound, live (seed {seed})" for seed in found), "CPU seconds"]
+    lines = []
+    for k, d in enumerate(DIMENSIONS if found else ()):
+        cells = []
+        for rows in found.values():
+            best = max(row["bound"] for row in rows)
+            mark = "**" if rows[k]["bound"] == best else ""
+            cells.append(f"{mark}{rows[k]['bound']:.0f}{mark}, {rows[k]['live']}")
+        slowest = max(rows[k]["cpu_seconds"] for rows in found.values())
+        lines.append([str(d), *cells, f"{slowest:.1f}"])
+    covered = []
+    for key, row in study.rows.items():
+        if key.startswith("coverage/"):
+            shares = [f"{row[kind]:.3f}" for kind in ("raw", "calibrated")]
+            covered.append([key.split("/", 1)[1], str(row["true"]), str(row["d"]), f"{row['events']:g}", *shares])
+    return table(head, lines), table(["data", "true k", "d", "events a pair", "raw", "calibrated"], covered)
