@@ -10,6 +10,7 @@ import os
 import pytest
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Tests that share a cluster run in one process, so that only one is started (with ``--dist loadgroup``)."""
     for item in items:

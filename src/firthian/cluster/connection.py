@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -123,7 +124,8 @@ def _join(ray: Any, address: str, place: tuple[str, int] | None) -> None:
         if place is not None:
             # Ray tries for minutes, and complains to the terminal; we ask first whether anyone listens.
             socket.create_connection(place, timeout=ANSWER_SECONDS).close()
-        ray.init(address=address, **_quiet())
+        with warnings.catch_warnings(action="ignore"):
+            ray.init(address=address, **_quiet())
     except (OSError, ValueError, RuntimeError, ImportError) as error:
         where = "no Ray cluster runs here" if address == "auto" else f"no Ray cluster answers at {address}"
         raise FirthianError(
