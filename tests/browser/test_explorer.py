@@ -217,13 +217,13 @@ def test_light_and_dark_are_remembered(visit: Visit, served: Served) -> None:
 
 def test_what_is_being_typed_stays(visit: Visit, served: Served) -> None:
     """Facts come from the server while somebody types; they must not wipe the field."""
-    page, held = visit.page, []
-    page.route("**/api/models*", lambda route: held.append(route))
+    page, held, released = visit.page, [], []
+    page.route("**/api/models*", lambda route: route.continue_() if released else held.append(route))
     page.goto(served.url)
     page.locator("#word").fill("su")
     while not held:
         page.wait_for_timeout(20)
-    page.unroute("**/api/models*")
+    released.append(True)
     for route in held:
         route.continue_()
     page.wait_for_selector("#map[data-ready]")

@@ -40,7 +40,9 @@ def test_messages_have_one_form() -> None:
             assert "\n" not in text, place
             assert text == text.strip(), place
             assert not text.endswith((".", "!", ":")), f"{place}: {text}"
-            assert not text[0].isupper() or text[0] == "X" or text.startswith(("CoNLL", "Vectors")), f"{place}: {text}"
+            assert not text[0].isupper() or text[0] == "X" or text.startswith(("CoNLL", "Ray", "Vectors")), (
+                f"{place}: {text}"
+            )
 
 
 def test_hints_say_what_to_do_and_do_not_ask() -> None:

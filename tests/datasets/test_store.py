@@ -126,9 +126,7 @@ def test_a_changed_source_is_refused(data: Path, cache: Path, register: Register
 
 def test_what_pip_cannot_find_is_one_line(register: Register, make_wheel: MakeWheel) -> None:
     register(FINISHED, WheelFiles(Wheel("no-such-project", "9", "0"), ("a.txt",), word_pairs))
-    with pytest.raises(
-        FirthianError, match=r"pip could not download no-such-project 9 \(.*\): is there a network"
-    ) as e:
+    with pytest.raises(FirthianError, match=r"pip could not download no-such-project 9 \(.*\): check the network") as e:
         locate("toy")
     assert "\n" not in str(e.value)
 

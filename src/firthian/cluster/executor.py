@@ -46,7 +46,9 @@ class RayExecutor:
     def __init__(self, workers: int | None = None) -> None:
         there = int(ray.cluster_resources().get("CPU", 0))
         if there < 1:
-            raise FirthianError("the cluster has no processors", hint="start a worker node: ray start --address=...")
+            raise FirthianError(
+                "the cluster has no processors", hint="start a worker node with ray start --address=HOST:PORT"
+            )
         self.workers = min(workers or there, there)
         # Where fewer workers are asked for than there are, no more tasks may be under way; else one may wait for each.
         self._in_flight = self.workers if self.workers < there else 2 * self.workers

@@ -260,7 +260,9 @@ def _csv_rows(path: str) -> Iterator[tuple[int, list[str]]]:
         for line in _text_lines(path):
             length += len(line)
             if length > 2 * _LARGEST_LINE:
-                raise FirthianError(f"{path}, line {number}: a record without an end", hint="is a quote missing?")
+                raise FirthianError(
+                    f"{path}, line {number}: a record without an end", hint="close the quote that is open"
+                )
             yield line
 
     reader = csv.reader(lines(), strict=True)

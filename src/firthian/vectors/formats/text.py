@@ -126,7 +126,9 @@ def find_layout(path: Path, start: bytes) -> Layout:
     rest = [numbers_in(line) for line in (lines[1:] if header else lines)]
     columns = Counter(rest).most_common(1)[0][0] if rest else 0
     if columns > _MAX_NUMBERS:
-        raise FirthianError(f"{path} has lines of more than {_MAX_NUMBERS:,} numbers", hint="is it a file of vectors?")
+        raise FirthianError(
+            f"{path} has lines of more than {_MAX_NUMBERS:,} numbers", hint="check that it is a file of vectors"
+        )
     if header is None:
         if columns == 0:
             raise FirthianError(
