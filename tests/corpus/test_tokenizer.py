@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -110,6 +112,14 @@ def test_a_function_of_the_user() -> None:
     ]
     counts = ft.count(["new york is big"], tokenizer="tests.corpus.my_tokenizer:pairs", min_count=1)
     assert counts["new york", "is big"] == 1.0
+
+
+def test_a_function_in_the_folder_where_the_user_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cutting_here.py").write_text("def cut(text):\n    return text.split('-')\n")
+    monkeypatch.chdir(tmp_path)
+    before = list(sys.path)
+    assert Tokenizer("cutting_here:cut").tokens("a-b") == ["a", "b"]
+    assert sys.path == before
 
 
 @pytest.mark.parametrize(

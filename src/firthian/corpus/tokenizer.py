@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -242,14 +244,27 @@ def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
             hint=suggest(name, NAMES) + "; a function of yours is module:function",
         )
     try:
-        found = getattr(importlib.import_module(module), function)
+        with _folder_on_the_path(os.getcwd()):
+            found = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise FirthianError(
-            f"the tokenizer {name} cannot be loaded ({error})", hint="put its module on PYTHONPATH"
+            f"the tokenizer {name} cannot be loaded ({error})",
+            hint="put its module into this folder or on PYTHONPATH",
         ) from None
     if not callable(found):
         raise FirthianError(f"the tokenizer {name} is not a function", hint="give module:function")
     return found  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _folder_on_the_path(folder: str) -> Iterator[None]:
+    """Find modules in a folder too, after all others: a command does not look where the user is by itself."""
+    sys.path.append(folder)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
 
 
 def _icu(locale: str) -> Callable[[str], Iterable[str]]:
