@@ -10,27 +10,9 @@ import pytest
 
 from firthian import checkpoints
 from tests.checkpoints.jobs import WAYS, Way, train
+from tests.killing import KillAt, Killed
 
 Bytes = Callable[[Path], dict[str, bytes]]
-
-
-class Killed(BaseException):
-    """Stands for the end of a process."""
-
-
-class KillAt:
-    """A progress that ends the process after so many reports."""
-
-    def __init__(self, reports: int) -> None:
-        self.left = reports
-
-    def start(self, stage: str, total: float | None = None) -> None:
-        self.advance()
-
-    def advance(self, amount: float = 1, note: str = "") -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise Killed
 
 
 @pytest.fixture(autouse=True)

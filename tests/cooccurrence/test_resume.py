@@ -22,6 +22,7 @@ from firthian.cooccurrence import counting
 from firthian.cooccurrence.counting import CountJob, run_job
 from firthian.corpus.readers import open_corpus
 from tests.cooccurrence.jobs import count_with, how
+from tests.killing import KillAt, Killed
 
 Bytes = Callable[[Path], dict[str, bytes]]
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,25 +33,6 @@ def write_corpus(path: Path, lines: int, seed: int = 0) -> Path:
     words = (generator.zipf(1.3, (lines, 12)) % 3000).astype(str)
     path.write_text("\n".join("w" + " w".join(line) for line in words))
     return path
-
-
-class Killed(BaseException):
-    """Stands for the end of a process."""
-
-
-class KillAt:
-    """A progress that ends the process after so many reports."""
-
-    def __init__(self, reports: int) -> None:
-        self.left = reports
-
-    def start(self, stage: str, total: float | None = None) -> None:
-        self.advance()
-
-    def advance(self, amount: float = 1, note: str = "") -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise Killed
 
 
 SETTINGS: dict[str, Any] = {"window": 3, "sample": 0.05}
