@@ -10,20 +10,20 @@ import random
 import sys
 from pathlib import Path
 
-import atheris
-
 ROOT = Path(__file__).parents[2]
 
-# Kernels are compiled from their bytecode, which must be as it was written; only what reads files is watched.
-with atheris.instrument_imports(
-    include=["firthian"], exclude=["firthian.kernels", "firthian.models", "firthian.solvers"]
-):
-    from tests.fuzz.edits import draw
-    from tests.fuzz.targets import TARGETS, find_target
+#: Kernels are compiled from their bytecode, which must be as it was written; only what reads files is watched.
+UNWATCHED = ["firthian.kernels", "firthian.models", "firthian.solvers"]
 
 
 def main() -> None:
     """Run one target for as long as libFuzzer is told."""
+    import atheris
+
+    with atheris.instrument_imports(include=["firthian"], exclude=UNWATCHED):
+        from tests.fuzz.edits import draw
+        from tests.fuzz.targets import TARGETS, find_target
+
     name, *options = sys.argv[1:] or [""]
     if name not in {target.name for target in TARGETS}:
         raise SystemExit(f"targets are: {' '.join(target.name for target in TARGETS)}")
