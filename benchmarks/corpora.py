@@ -34,7 +34,7 @@ def find(name: str) -> Path:
 
 
 def _write(target: Path, first: int, size: int | None) -> None:
-    with open_bytes(locate("enwiki70m")) as text, target.open("wb") as file:
+    with open_bytes(str(locate("enwiki70m"))) as text, target.open("wb") as file:
         if size is None:
             shutil.copyfileobj(text, file, 2**22)
             return
