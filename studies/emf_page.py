@@ -52,8 +52,8 @@ sub-sampling 1e-3, seed 1.
 
 SGNS is word2vec's stochastic algorithm (`sgns-sgd`, passes: {passes}), IMF the SVD of shifted positive PMI, EMF the same
 objective as SGNS: by sweeps (`emf`, the package's own solver, stopped after six) and by the paper's algorithm (`emf-amemf`,
-{turns} turns with the Lipschitz step; the paper's constant step belongs to its counts). The noise distribution is that of
-the words, as in the paper. The slow methods were run for the last column and for k = 4 in the first.
+{turns} turns, each row's step one over its Lipschitz bound; the paper's constant step belongs to its counts). The noise
+distribution is that of the words, as in the paper. The slow methods were run for the last column and for k = 4 in the first.
 
 {first}
 {time}

@@ -79,6 +79,14 @@ def test_the_weight_is_sought_outwards_until_it_gets_worse(made_data):
     assert "1000" not in weights
 
 
+def test_sentences_that_chose_the_weight_teach_too(made_data):
+    pytest.importorskip("pycrfsuite")
+    (made_data / "test").write_text((made_data / "train").read_text())
+    found = chunking.run(None, l2=(1e-3,))["baseline"]
+    assert found["development_f1"] < 0.95
+    assert found["f1"] > 0.99
+
+
 def test_names_of_extremes_and_columns():
     table = Vectors(np.array([[3.0, -1.0], [1.0, -3.0], [0.0, 2.0]]), Vocabulary(["a", "b", "c"]))
     # Positive values of the first column have the mean 2, negative ones of the second -2.

@@ -267,6 +267,33 @@ def test_descent_below_the_lipschitz_bound_never_raises_the_loss():
     assert found[-1] < 0.9 * found[0]
 
 
+def test_the_lipschitz_bound_of_a_row_is_above_its_hessian_and_not_far():
+    model, factors, matrix, _ = problem("binomial", scale=1.0)
+    for which in ("words", "contexts"):
+        side = model.side(which, factors)
+        counts = matrix if which == "words" else matrix.T
+        draws = counts + np.outer(side.left_share, side.right_share)
+        bounds = steps.lipschitz(side, ALONE)
+        for row, bound in zip(draws, bounds, strict=True):
+            largest = np.linalg.eigvalsh((side.right * row[:, np.newaxis]).T @ side.right)[-1] / 4
+            assert largest <= bound * (1 + 1e-5)
+            assert bound <= side.right.shape[1] * largest
+
+
+def test_rare_words_leave_their_start():
+    """One step for all rows would be set by the most frequent word, and rare ones would stay where they began."""
+    rng = np.random.default_rng(0)
+    often = 1e4 / np.arange(1, 41) ** 1.5
+    counts = counts_of(rng.poisson(np.outer(often, often) / 1e4), context="left")
+    model = ef.binomial(counts, ALONE, negative=1.0, ns_exponent=1.0)
+    start = rng.normal(0, 0.5, (2, 40, DIMENSION)).astype(np.float32)
+    factors = ef.Factors(start[0].copy(), start[1].copy(), np.zeros(40), np.zeros(40))
+    sweep(model, factors, unseen.Exact(), steps.Descent(), 20, 0.0, ALONE)
+    moved = np.linalg.norm(factors.words - start[0], axis=1) / np.linalg.norm(start[0], axis=1)
+    seen = model.pairs.row_sums(model.pairs.values) > 0
+    assert moved[20:][seen[20:]].min() > 0.1
+
+
 def test_multinomial_rows_sum_to_the_counts():
     matrix, counts = random_counts(20)
     model = ef.poisson(counts, ALONE, bias="row")

@@ -50,6 +50,14 @@ class SeenPairs:
         """How many rows there are."""
         return int(self.indptr.size - 1)
 
+    def row_sums(self, numbers: Array) -> Array:
+        """Add up a number of each pair over its row."""
+        sums = np.zeros(self.rows)
+        full = np.diff(self.indptr) > 0
+        if full.any():
+            sums[full] = np.add.reduceat(numbers, self.indptr[:-1][full], dtype=np.float64)
+        return sums
+
 
 @dataclass(frozen=True)
 class HeldOut:
@@ -102,12 +110,7 @@ class Side:
 
     def _seen(self) -> Array:
         # held-out counts are negative
-        values = self.pairs.weights if self.pairs.weights.size else np.maximum(self.pairs.values, 0)
-        sums = np.zeros(self.pairs.rows)
-        full = np.diff(self.pairs.indptr) > 0
-        if full.any():
-            sums[full] = np.add.reduceat(values, self.pairs.indptr[:-1][full], dtype=np.float64)
-        return sums
+        return self.pairs.row_sums(self.pairs.weights if self.pairs.weights.size else np.maximum(self.pairs.values, 0))
 
 
 class FirstStep:

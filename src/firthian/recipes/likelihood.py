@@ -203,7 +203,7 @@ LIKELIHOOD = (
             Option(
                 "rate",
                 "auto",
-                "length of a step; auto never raises the loss (the paper: 6e-7)",
+                "length of a step; auto is each row's longest that cannot raise the loss (the paper: 6e-7 for all)",
                 "solver",
                 low=0,
                 words=("auto",),

@@ -1,4 +1,4 @@
-"""AMEMF, Algorithm 1 of Li et al. 2015: alternating gradient descent on every pair, with one step for all."""
+"""AMEMF, Algorithm 1 of Li et al. 2015: alternating gradient descent on every pair."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _START = 0xA3E
 
 
 class AMEMF:
-    """``rate`` is the paper's constant step, or ``auto``: the inverse of a Lipschitz bound, anew for each turn.
+    """``rate`` is the paper's constant step, or ``auto``: the inverse of each row's Lipschitz bound, anew for each turn.
 
     Vectors start small and random, contexts included, as the paper's do.
     """
