@@ -149,8 +149,8 @@ def bias_step(gradient: Gradient) -> Array:
 def lipschitz(side: Side, run: Run) -> Array:
     """Bound the largest eigenvalue of each row's Hessian of the binomial loss.
 
-    sigma' <= 1/4 and Q_ij = X_ij + s_i·t_j, so the Hessian is below (sum_j X_ij c_j c_j' + s_i·sum_j t_j c_j c_j') / 4. The first
-    sum is bounded by its trace, of the second, one matrix for all rows, the largest eigenvalue is known.
+    sigma' <= 1/4 and Q_ij = X_ij + s_i·t_j, so the Hessian is below (sum_j X_ij c_j c_j' + s_i·sum_j t_j c_j c_j') / 4. The
+    first sum is bounded by its trace; of the second, one matrix for all rows, the largest eigenvalue is known.
     """
     lengths = np.square(side.right, dtype=np.float64).sum(axis=1).astype(np.float32)
     seen = side.pairs.row_sums(side.pairs.values * lengths[side.pairs.indices])
