@@ -84,3 +84,9 @@ def figures(vectors: ft.Vectors) -> dict[str, float]:
 def cells(found: dict[str, float]) -> list[str]:
     """Write these figures as cells of a table."""
     return [f"{found[name]:.3f}" for name in SETS]
+
+
+def figures_line(found: dict[str, Any]) -> str:
+    """Write these figures in a sentence."""
+    names = ("WordSim-353", "MEN", "Google", "MSR")
+    return ", ".join(f"{name} {found[key]:.3f}" for name, key in zip(names, SETS, strict=True))

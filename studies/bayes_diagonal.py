@@ -8,11 +8,10 @@ from typing import Any
 
 import firthian as ft
 from firthian.datasets import locate
-from studies.bayes_data import Data
+from studies.bayes_data import Data, figures, figures_line
 from studies.common import Study
 
 ROW = "diagonal/70 M tokens, 100 dimensions"
-DEFAULT_SWEEPS = 8
 
 
 class Clock:
@@ -36,7 +35,7 @@ class Clock:
         self.marks.append((what, time.perf_counter() - self.begin, time.process_time()))
 
 
-def stages(marks: list[tuple[str, float, float]], after: float | None) -> dict[str, Any]:
+def stages(marks: list[tuple[str, float, float]], after: float) -> dict[str, Any]:
     """Give the seconds of counting, of the start, of each sweep (processor seconds too), and of what follows."""
     at = {name: seconds for name, seconds, _ in marks}
     first = next(k for k, mark in enumerate(marks) if mark[0] == "variational sweeps")
@@ -50,17 +49,17 @@ def stages(marks: list[tuple[str, float, float]], after: float | None) -> dict[s
     }
 
 
-def compute(study: Study, data: Data, sweeps: int = DEFAULT_SWEEPS) -> None:
+def compute(study: Study, data: Data) -> None:
     """Train, where the larger corpus is here; it takes a while."""
 
     def train() -> dict[str, Any]:
         clock = Clock()
         vectors = ft.train(
-            str(locate("enwiki70m")), "bayes", vector_size=100, covariance="diagonal", epochs=sweeps, progress=clock,
+            str(locate("enwiki70m")), "bayes", vector_size=100, covariance="diagonal", progress=clock,
             counting={"min_count": 50},
         )  # fmt: skip
         found = stages(clock.marks, time.perf_counter() - clock.begin - clock.marks[-2][1])
-        return {**found, "words": len(vectors), "peak_bytes": vectors.measured["peak_bytes"]}
+        return {**found, "words": len(vectors), "peak_bytes": vectors.measured["peak_bytes"], **figures(vectors)}
 
     if not data.quick:
         study.row(ROW, train)
@@ -71,18 +70,12 @@ def page(study: Study) -> str:
     row = study.rows.get(ROW)
     if row is None:
         return "Not measured.\n"
-    timed, sweep = len(row["sweeps"]), sum(row["sweeps"]) / len(row["sweeps"])
-    # The last bound and calibration cost less than a sweep each.
-    after = row["after"] if row["after"] is not None else 2 * sweep
-    total = row["counting"] + row["start"] + DEFAULT_SWEEPS * sweep + after
-    cpu = sum(row["cpu_sweeps"]) / timed
-    whole = (
-        "All of it took"
-        if timed == DEFAULT_SWEEPS
-        else f"Stopped after {timed} sweeps; {DEFAULT_SWEEPS} and calibration would take"
-    )
+    total = row["counting"] + row["start"] + sum(row["sweeps"]) + row["after"]
+    cpu = sum(row["cpu_sweeps"]) / len(row["cpu_sweeps"])
+    sweeps = ", ".join(f"{seconds:.0f}" for seconds in row["sweeps"])
     return (
-        f"{row['words']:,} words: counting {row['counting']:.0f} s, start {row['start']:.0f} s, then "
-        f"{', '.join(f'{seconds:.0f}' for seconds in row['sweeps'])} s a sweep ({cpu:.0f} s of processor time) on 2 cores that "
-        f"were not idle otherwise, {row['peak_bytes'] / 1e9:.1f} GB. {whole} {total / 60:.0f} minutes.\n"
+        f"{row['words']:,} words: counting {row['counting']:.0f} s, start {row['start']:.0f} s, then {sweeps} s a sweep "
+        f"({cpu:.0f} s of processor time), the last bound and calibration {row['after']:.0f} s: {total / 60:.0f} minutes in "
+        f"all on 2 cores that were not idle otherwise, "
+        f"{row['peak_bytes'] / 1e9:.1f} GB. {figures_line(row)}.\n"
     )

@@ -21,6 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 TRUE = 10
 SEEDS = (3, 0, 1)
 DIMENSIONS = (2, 5, 8, 9, 10, 11, 12, 15, 20, 30, 50)
+THESIS_DIMENSIONS = (2, 5, 10, 15, 20, 30, 50)
 
 #: Simulated data: words and contexts, true and fitted dimensions, events a pair, how often each event is repeated.
 SETTINGS: dict[str, dict[str, Any]] = {

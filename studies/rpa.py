@@ -27,7 +27,7 @@ from firthian.evaluate.classification import TASKS
 from studies import rpa_figures, rpa_page
 from studies.common import ROOT, Study
 
-ROWS = ("one-hot", "random-50", "random-100", "random-200", "glove-50", "own-100")
+ROWS = ("one-hot", "random-50", "random-100", "random-200", "glove-50", "own-200")
 
 #: The paper's x is a 0/1 bag; the grid is finer than the paper's where its values are useful, and leaves out the rest.
 RPA_GRID = {"C": [1e-3, 1e-2, 1e-1, 1.0], "lam": [1e-4, 1e-3, 1e-2, 1e-1], "passes": [1, 5, 10]}
@@ -66,7 +66,7 @@ class Work:
         """Give the vectors of a row: GloVe 6B from its wheel, our own, random or none."""
         if row == "glove-50":
             return ft.load(locate("glove-6b-50d"))
-        if row == "own-100":
+        if row == "own-200":
             return own_vectors(self)
         return "onehot" if row == "one-hot" else row.replace("-", ":")
 
@@ -102,8 +102,8 @@ class Work:
 
 
 def own_vectors(work: Work) -> Any:
-    """Train sgns on enwiki17m and the training texts of all tasks, once; a quick study makes do with the tasks."""
-    folder = ROOT / "build" / "studies" / ("quick/own" if work.quick else "own-100")
+    """Train sgns on enwiki70m and the training texts of all tasks, once; a quick study makes do with the tasks."""
+    folder = ROOT / "build" / "studies" / ("quick/own" if work.quick else "own-200")
     if not folder.exists():
         texts = [
             text for task in TASKS if not (work.quick and task == "imdb") for text in work.text(task).part("train")[0]
@@ -111,9 +111,8 @@ def own_vectors(work: Work) -> Any:
         corpus = folder.with_suffix(".txt")
         corpus.parent.mkdir(parents=True, exist_ok=True)
         corpus.write_text("".join(" ".join(text.split()) + "\n" for text in texts))
-        sources = [str(corpus)] if work.quick else [str(locate("enwiki17m")), str(corpus)]
-        size = 50 if work.quick else 100
-        ft.train(sources, "sgns", vector_size=size, counting={"min_count": 20}).save(folder)
+        sources = [str(corpus)] if work.quick else [str(locate("enwiki70m")), str(corpus)]
+        ft.train(sources, "sgns", vector_size=50 if work.quick else 200, counting={"min_count": 5}).save(folder)
         corpus.unlink()
     return ft.load(folder)
 
@@ -231,7 +230,7 @@ def cells(work: Work, tasks: list[str], rows: list[str]) -> Iterator[tuple[str, 
     for task in tasks:
         yield f"sizes/{task}", functools.partial(sizes, work, task)
     for task, row in itertools.product(tasks, rows):
-        if row in ("glove-50", "own-100"):
+        if row in ("glove-50", "own-200"):
             yield f"unknown/{row}/{task}", functools.partial(unknown, work, row, task)
     for row, task in itertools.product(DEFAULT_ROWS, tasks):
         yield f"candidates/{row}/{task}", functools.partial(candidates, work, row, task)

@@ -46,8 +46,8 @@ settings tried on all of them, a fifth held out (five folds in the row glove-50)
 Where we depart from the paper: the inner loop is *anchored* (it minimises problem 1 of the paper, where Algorithm 1 as
 printed walks away from it), weights and vectors are averaged over the examples, words are those of the training part only,
 and texts are cut and lower-cased by Firthian's tokenizer. The vectors CnW, HLBL, HPCA, GoogleNews skip-gram and the larger
-GloVe files are not to be had here. *own-100* is our `sgns` with 100 dimensions on enwiki17m and the training texts of the
-five tasks.
+GloVe files are not to be had here. *own-200* is our `sgns` with 200 dimensions on enwiki70m (70 M tokens) and the
+training texts of the five tasks, words seen five times or more.
 
 ## Table 1: the tasks
 
