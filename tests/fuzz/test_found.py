@@ -279,3 +279,12 @@ def test_a_map_kept_beside_the_vectors(tmp_path: Path, data: bytes, monkeypatch:
     assert found is not None
     assert np.array_equal(found, points)
     assert projection._find("map.npy", 4, None) is None
+
+
+def test_a_field_of_very_many_digits_takes_no_longer_than_it_is_long(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(b"tea 0.1 0.2\n" * 3 + b"coffee 0.1 " + b"1" * 300_000 + b"x\n")
+    begin = time.process_time()
+    with pytest.raises(FirthianError, match="line 4: one of its last 2 fields is not a number"):
+        read_vectors(path, "word2vec", duplicates="first")
+    assert time.process_time() - begin < 10
