@@ -35,7 +35,7 @@ _MAX_NUMBERS = 2**20
 _SAMPLE = 100
 
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?")
-# What digits have matched is never given back (++): a field of very many digits and a letter would take the square of its length.
+# Digits that matched are never given back (++): a field of very many digits and a letter would take the square of its length.
 _NUMBER = re.compile(
     rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE
 )
