@@ -108,7 +108,10 @@ def test_options_that_hold_less_or_more_are_known() -> None:
         for recipe in RECIPES
         if recipe.source == "counts"
     ]
-    + [pytest.param("bayes", {"covariance": "diagonal", "epochs": 1}, marks=pytest.mark.slow, id="bayes, diagonal")],
+    + [
+        pytest.param("bayes", {"covariance": "diagonal", "epochs": 1}, marks=pytest.mark.slow, id="bayes, diagonal"),
+        pytest.param("bayes", {"dtype": "float64", "epochs": 1}, marks=pytest.mark.slow, id="bayes, float64"),
+    ],
 )
 def test_the_estimate_holds_and_is_not_wild(
     request: pytest.FixtureRequest, recipe: str, options: dict[str, object]
@@ -122,6 +125,18 @@ def test_the_estimate_holds_and_is_not_wild(
     memory = chosen.memory_for(chosen.settings(options))
     needed = memory.needed(Problem(len(found.vocabulary), found.pairs, 60 if size else 0))
     assert needed > 1.5 * memory.once, "the problem is too small to tell"
+    assert needed / 2.5 <= int(done.stdout) <= needed
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not anonymous_bytes(), reason="the system does not tell anonymous memory")
+@pytest.mark.parametrize("recipe", [recipe.name for recipe in RECIPES if recipe.source == "tokens"])
+def test_the_estimate_of_what_reads_the_text_itself_holds(corpus: Path, recipe: str) -> None:
+    options = {"vector_size": 60, "counting": {"min_count": 2}, "epochs": 1}
+    command = [sys.executable, "-c", TRAIN, str(corpus), recipe, json.dumps(options)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    words = len(ft.count(corpus, min_count=2, window=1).vocabulary)
+    needed = find_recipe(recipe).memory.needed(Problem(words, 0, 60, 30_000 * 25))
     assert needed / 2.5 <= int(done.stdout) <= needed
 
 

@@ -149,6 +149,7 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
         check_fit(solver, model)
         run.progress.start(f"training {recipe.name}")
         solution: Solution = solver.solve(model, dimension, run)
+        solution.check_finite()
     vectors = finish(solution, data, recipe, job.settings, dimension, job.seed)
     vectors.measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
     return vectors

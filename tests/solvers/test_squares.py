@@ -16,7 +16,7 @@ from firthian.solvers.alternating import sweep
 from firthian.solvers.cells import PARTS
 from firthian.solvers.cg_als import ConjugateGradients
 from firthian.solvers.iwlrls import IWLRLS
-from firthian.solvers.squares import LONGEST_RESPONSE, AdagradSquares, in_cells
+from firthian.solvers.squares import LONGEST_RESPONSE, MOST_WEIGHT, AdagradSquares, in_cells
 from tests.models.common import counts_of, random_counts
 
 ALONE = Run(executor=Threads(1))
@@ -61,7 +61,7 @@ def test_seen_pairs_get_the_weights_and_responses_of_the_family(context):
     far = wanted - np.log(mu) > LONGEST_RESPONSE
     assert np.allclose(response[~far], wanted[~far], rtol=1e-4, atol=1e-4)
     assert np.allclose(response[far], np.log(mu[far]) + LONGEST_RESPONSE, rtol=1e-4)
-    assert solver.clipped == far.sum() > 0
+    assert solver.clipped_responses == far.sum() > 0
     assert np.allclose(weight, (np.minimum(mu, 10) / 10) ** 0.6, rtol=1e-4)
 
 
@@ -80,6 +80,34 @@ def test_drawn_pairs_stand_for_all_that_were_never_seen():
     assert (total[matrix > 0] == 0).all()
     assert total.sum() == pytest.approx(wanted.sum(), rel=0.02)
     assert np.corrcoef(total.ravel(), wanted.ravel())[0, 1] > 0.95
+
+
+@pytest.mark.parametrize(("length", "weight"), [(5.0, 1.0), (1.0, 10.0), (0.1, 1.0)])
+def test_a_first_step_is_not_longer_than_the_error(length, weight):
+    """Vectors that an earlier problem made long, or a large weight, would throw a predictor far beyond its target."""
+    _, counts = random_counts(25)
+    model = ef.tweedie(counts, ALONE, bias="both")
+    factors = random_factors(model)
+    for part in (factors.words, factors.contexts):
+        part *= length / np.linalg.norm(part, axis=1, keepdims=True)
+    pair = np.array([3]), np.array([7])
+
+    def predictor():
+        return float(factors.words[3] @ factors.contexts[7] + factors.word_bias[3] + factors.context_bias[7])
+
+    before = predictor()
+    target = np.array([before - 1], dtype=np.float32)
+    AdagradSquares(1, 0.1)._fit(model, factors, *pair, target, np.array([weight], dtype=np.float32), 1, ALONE, "one")
+    assert -1.01 < predictor() - before < -0.01
+
+
+def test_weights_of_pairs_that_are_hardly_ever_drawn_are_cut_and_counted():
+    _, counts = random_counts(25)
+    model = ef.poisson(counts, ALONE)
+    factors = random_factors(model, scale=3.0)
+    solver = AdagradSquares()
+    assert solver._drawn(model, factors, 1, ALONE)[3].max() <= MOST_WEIGHT
+    assert solver.clipped_weights > 0
 
 
 def test_adagrad_and_conjugate_gradients_end_at_one_value_from_a_common_start():

@@ -33,6 +33,22 @@ class Solution:
     #: Further arrays that belong to the vectors (biases, covariances, weights), by name.
     extras: dict[str, Array] = field(default_factory=dict)
 
+    def check_finite(self) -> None:
+        """Refuse vectors that are no numbers: nobody could use them, and a file of them is found out late.
+
+        >>> Solution(np.array([[0.0, np.nan]])).check_finite()
+        Traceback (most recent call last):
+        ...
+        firthian.errors.FirthianError: the vectors are not finite, so the steps were too long: lower alpha ...
+        """
+        for matrix in (self.words, self.contexts):
+            values = getattr(matrix, "data", matrix) if hasattr(matrix, "toarray") else matrix
+            if values is not None and not np.isfinite(values).all():
+                raise FirthianError(
+                    "the vectors are not finite, so the steps were too long",
+                    hint="lower alpha or rate, raise damping or ridge, whichever the recipe has, or take its defaults",
+                )
+
 
 class Solver(Protocol):
     """Fits models that offer what it requires."""

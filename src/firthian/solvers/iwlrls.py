@@ -186,11 +186,20 @@ class Passes:
 
     def facts(self) -> dict[str, Any]:
         """Give facts for the record."""
-        return {"passes": self.passes, "clipped_responses": self.squares.clipped}
+        squares = self.squares
+        return {
+            "passes": self.passes,
+            "clipped_responses": squares.clipped_responses,
+            "clipped_weights": squares.clipped_weights,
+        }
 
     def resume(self, facts: dict[str, Any]) -> None:
         """Take up facts that were saved."""
-        self.passes, self.squares.clipped = list(facts["passes"]), facts["clipped_responses"]
+        self.passes = list(facts["passes"])
+        self.squares.clipped_responses, self.squares.clipped_weights = (
+            facts["clipped_responses"],
+            facts["clipped_weights"],
+        )
 
 
 def _copy(factors: Factors) -> Factors:

@@ -22,15 +22,18 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: A response is at most this far from the predictor: where a mean is far too small, (x - mu)/mu is no linear step.
 LONGEST_RESPONSE = 2.0
 
+#: An unseen pair weighs at most this, a seen one 1: one that is hardly ever drawn would outweigh all others of its word.
+MOST_WEIGHT = 10.0
+
 _START, _ORDER, _ZEROS = 0x5C1, 0x5C2, 0x5C3
 
 
 class AdagradSquares:
-    """``epochs`` passes over each problem at the rate ``alpha``. ``clipped`` counts responses that were too far."""
+    """``epochs`` passes over each problem at the rate ``alpha``; counts responses that were too far, weights too large."""
 
     def __init__(self, epochs: int = 15, alpha: float = 0.1) -> None:
         self.epochs, self.alpha = epochs, alpha
-        self.clipped = 0
+        self.clipped_responses = self.clipped_weights = 0
 
     def start(self, model: Any, dimension: int, run: Run) -> Factors:
         """Begin at small random vectors, as the paper does, and at the biases of independence."""
@@ -72,7 +75,7 @@ class AdagradSquares:
         eta = eta[kept] + (factors.word_bias[rows] + factors.context_bias[columns]).astype(np.float32)
         # z = eta + (x - mu)/mu
         change = np.expm1(np.minimum(np.log(x) - eta, np.float32(80)))
-        self.clipped += int((change > LONGEST_RESPONSE).sum())
+        self.clipped_responses += int((change > LONGEST_RESPONSE).sum())
         response = eta + np.minimum(change, np.float32(LONGEST_RESPONSE))
         return rows, columns, response, model.scaled_weight(np.exp(np.minimum(eta, np.float32(80))))
 
@@ -102,6 +105,8 @@ class AdagradSquares:
 
         run.over_rows(fill, rows.size, 1 << 16, writes=[eta])
         weight = model.scaled_weight(np.exp(np.minimum(eta, 80))) / (word_share[rows] * context_share[columns] * number)
+        self.clipped_weights += int((weight > MOST_WEIGHT).sum())
+        weight = np.minimum(weight, MOST_WEIGHT)
         # x = 0: z = eta - 1
         return rows, columns, (eta - 1).astype(np.float32), weight.astype(np.float32)
 
@@ -118,13 +123,28 @@ class AdagradSquares:
         name: str,
     ) -> list[float]:
         pairs = in_cells(rows, columns, targets, weights, run.generator(_ORDER, iteration))
-        words = _parameters(factors.words, factors.word_bias, model.bias in ("row", "both"))
-        contexts = _parameters(factors.contexts, factors.context_bias, model.bias == "both")
-        squares = adagrad.passes(pairs, words, contexts, self.alpha, self.epochs, run, name, iteration * self.epochs)
+        squares = self._first_squares(factors, rows, columns, weights)
+        words = _parameters(factors.words, factors.word_bias, squares[0], model.bias in ("row", "both"))
+        contexts = _parameters(factors.contexts, factors.context_bias, squares[1], model.bias == "both")
+        errors = adagrad.passes(pairs, words, contexts, self.alpha, self.epochs, run, name, iteration * self.epochs)
         dimension = factors.words.shape[1]
         factors.words[:], factors.word_bias[:] = words[0][:, :dimension], words[2][:, 0]
         factors.contexts[:], factors.context_bias[:] = contexts[0][:, :dimension], contexts[2][:, 0]
-        return [0.5 * value for value in squares]
+        return [0.5 * value for value in errors]
+
+    def _first_squares(self, factors: Factors, rows: Array, columns: Array, weights: Array) -> tuple[Array, Array]:
+        """Give the sums of squares that the words and the contexts begin with: 1 as in GloVe, more where vectors are long.
+
+        A step on a pair of weight h changes its predictor by alpha·h·r·(|u|² + |c|² + 2)/sqrt(s). The first one must not
+        be longer than the error r, or errors grow from pair to pair until nothing is finite.
+        """
+        lengths = [np.square(part, dtype=np.float64).sum(axis=1) for part in (factors.words, factors.contexts)]
+        found = []
+        for own, other, places in ((lengths[0], lengths[1], rows), (lengths[1], lengths[0], columns)):
+            largest = np.zeros(own.size)
+            np.maximum.at(largest, places, weights)
+            found.append(np.maximum(1.0, np.square(self.alpha * largest * (own + other.max(initial=0.0) + 2))))
+        return found[0], found[1]
 
 
 def in_cells(rows: Array, columns: Array, targets: Array, weights: Array, generator: np.random.Generator) -> Pairs:
@@ -140,13 +160,13 @@ def _rows(pairs: SeenPairs) -> Array:
     return np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.indptr))
 
 
-def _parameters(vectors: Array, bias: Array, learns: bool) -> tuple[Array, Array, Array]:
+def _parameters(vectors: Array, bias: Array, squares: Array, learns: bool) -> tuple[Array, Array, Array]:
     """Give padded vectors, their sums of squares, and biases with theirs; an infinite sum keeps a bias where it is."""
     number, dimension = vectors.shape
     wide = np.zeros((number, padded(dimension)), dtype=np.float32)
     wide[:, :dimension] = vectors
     return (
         wide,
-        np.ones_like(wide),
-        np.column_stack([bias, np.full(number, 1.0 if learns else np.inf)]).astype(np.float32),
+        np.repeat(squares.astype(np.float32)[:, np.newaxis], wide.shape[1], axis=1),
+        np.column_stack([bias, squares if learns else np.full(number, np.inf)]).astype(np.float32),
     )
