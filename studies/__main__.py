@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-STUDIES = ("psdvec", "iwlrls", "emf", "bayes", "rpa", "chunking")
+STUDIES = ("psdvec", "iwlrls", "emf", "chunking", "bayes", "rpa")
 
 
 def main(flags: list[str]) -> int:
