@@ -12,7 +12,10 @@ FOLDER = Path(__file__).parents[1] / "build" / "corpora"
 
 #: First byte and number of bytes of each part; None is to the end. A part begins and ends with a whole document.
 PARTS: dict[str, tuple[int, int | None]] = {
+    "enwiki1m": (0, 6_000_000),
     "enwiki3m": (0, 18_000_000),
+    "enwiki3m-other": (200_000_000, 18_000_000),
+    "enwiki8m": (0, 47_000_000),
     "enwiki17m": (0, 100_000_000),
     "enwiki17m-other": (200_000_000, 100_000_000),
     "enwiki70m": (0, None),

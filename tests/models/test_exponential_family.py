@@ -280,6 +280,16 @@ def test_the_lipschitz_bound_of_a_row_is_above_its_hessian_and_not_far():
             assert bound <= side.right.shape[1] * largest
 
 
+def test_little_text_takes_shorter_steps_and_the_record_says_so():
+    _, counts = random_counts(30)
+    usual, short, longer = (
+        ft.train(counts, "sgns", vector_size=4, **options) for options in ({}, {"damping": 0.3}, {"damping": 0.1})
+    )
+    assert usual.record["stats"]["damping"] == short.record["stats"]["damping"] == 0.3
+    assert np.array_equal(usual.matrix, short.matrix)
+    assert not np.array_equal(usual.matrix, longer.matrix)
+
+
 def test_rare_words_leave_their_start():
     """One step for all rows would be set by the most frequent word, and rare ones would stay where they began."""
     rng = np.random.default_rng(0)

@@ -18,8 +18,8 @@ class Alternating:
     """``epochs`` sweeps. Contexts come first: words have a good start, contexts begin at 0.
 
     ``unseen`` says how the pairs that were never seen are treated (``firthian.solvers.unseen``), ``step`` how far a step
-    goes (``firthian.solvers.steps``). ``centre`` takes the mean off all word vectors. The
-    objective after each sweep is what the treatment gives, plus the ridge.
+    goes (``firthian.solvers.steps``); a ``damping`` of ``auto`` depends on how much was counted. ``centre`` takes the mean
+    off all word vectors. The objective after each sweep is what the treatment gives, plus the ridge.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("side", "start", "stats")
@@ -29,7 +29,7 @@ class Alternating:
         epochs: int = 6,
         unseen: str = "expanded",
         step: str = "damped",
-        damping: float = 0.1,
+        damping: float | str = 0.1,
         ridge: float = 0.0,
         sampled_zeros: int = 2048,
         combine: str = "u",
@@ -50,10 +50,17 @@ class Alternating:
             unseen.check_dense(model.words, dimension, run)
         factors = started(model, dimension, run)
         treatment = unseen.choose(self.unseen, self.sampled_zeros)
-        rule = steps.choose(self.step, self.damping)
+        damping = self.damping_for(model)
+        rule = steps.choose(self.step, damping)
         objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
-        stats = {"unseen": self.unseen, "halved_rows": rule.halved, "kept_rows": rule.kept}
+        stats = {"unseen": self.unseen, "halved_rows": rule.halved, "kept_rows": rule.kept, "damping": damping}
         return solution(model, factors, objective, self.combine, stats, self.centre)
+
+    def damping_for(self, model: Any) -> float:
+        """Give the damping that is set, or the usual one for the model's counts."""
+        if self.damping == "auto":
+            return steps.usual_damping(float(model.pairs.values.sum(dtype=np.float64)))
+        return float(self.damping)
 
 
 def started(model: Any, dimension: int, run: Run) -> Factors:

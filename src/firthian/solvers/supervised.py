@@ -30,9 +30,11 @@ class Supervised(Alternating):
             unseen.check_dense(model.words, dimension, run)
         factors = started(model, dimension, run)
         treatment = WithAnalogies(unseen.choose(self.unseen, self.sampled_zeros), model, factors)
-        rule = steps.choose("damped", self.damping)
+        damping = self.damping_for(model)
+        rule = steps.choose("damped", damping)
         objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
-        return solution(model, factors, objective, self.combine, {"unseen": self.unseen}, self.centre)
+        stats = {"unseen": self.unseen, "damping": damping}
+        return solution(model, factors, objective, self.combine, stats, self.centre)
 
 
 class WithAnalogies:
