@@ -125,7 +125,7 @@ def _tensors(data: bytes, body: dict[str, Any]) -> bytes:
     entries = body.get("tensors", old)
     header, content, checksums = {}, b"", {}
     for name in sorted(entries, key=lambda name: -_SAFETENSORS[entries[name]["dtype"]]):
-        kind, shape = entries[name]["dtype"], entries[name]["shape"]
+        kind, shape = entries[name]["dtype"], list(map(int, entries[name]["shape"]))
         size = _SAFETENSORS[kind] * math.prod(shape)
         if not 0 <= size <= _LARGEST_ARRAY:
             raise ValueError

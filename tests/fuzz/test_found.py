@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import firthian as ft
 from firthian.adapt.labelled import read_labelled
@@ -27,13 +28,15 @@ from firthian.corpus import readers
 from firthian.corpus.files import open_bytes, text_bytes
 from firthian.corpus.readers import Files
 from firthian.corpus.tokenizer import Tokenizer, composed
+from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
 from firthian.evaluate import files as evaluation
 from firthian.explore import projection
 from firthian.vectors.formats import read_vectors
+from firthian.vectors.vectors import Vectors
 from tests.fuzz import examples
-from tests.fuzz.folders import pack, unpack
+from tests.fuzz.folders import pack, unpack, unpack_into
 from tests.fuzz.targets import find_target
 
 Spoil = Callable[[dict[str, bytes]], None]
@@ -288,3 +291,22 @@ def test_a_field_of_very_many_digits_takes_no_longer_than_it_is_long(tmp_path):
     with pytest.raises(FirthianError, match="line 4: one of its last 2 fields is not a number"):
         read_vectors(path, "word2vec", duplicates="first")
     assert time.process_time() - begin < 10
+
+
+def test_a_word_without_any_spread_has_an_uncertainty():
+    vectors = Vectors(np.ones((1, 3)), Vocabulary(["tea"]), extras={"variances": np.zeros((1, 3), dtype=np.float32)})
+    assert vectors.uncertainty("tea").effective_dimensions == pytest.approx(3)
+
+
+@pytest.mark.parametrize("columns", [2**31 - 1, 2**80])
+def test_sparse_vectors_of_very_many_columns_are_refused(tmp_path, columns):
+    """A query would have as many numbers, and SciPy cannot count so far."""
+    Vectors(csr_array(np.eye(2, dtype=np.float32)), Vocabulary(["a", "b"])).save(tmp_path / "v")
+    files = {path.name: path.read_bytes() for path in (tmp_path / "v").iterdir()}
+    body = json.loads(files["vectors.json"])
+    body["shapes"]["matrix"]["shape"][1] = columns
+    data = pack(files | {"vectors.json": json.dumps(body).encode()}, sealed=True)
+    (tmp_path / "w").mkdir()
+    unpack_into(tmp_path / "w", data, "vectors.json")
+    with pytest.raises(FirthianError, match="damaged"):
+        Vectors.load(tmp_path / "w")

@@ -23,6 +23,9 @@ KIND, VERSION, MANIFEST, TENSORS, WORDS = "vectors", 1, "vectors.json", "vectors
 
 _EXTRA = "extras."
 
+#: Sparse vectors have a column for each context, of which no vocabulary has so many; a query takes as many numbers.
+_MOST_COLUMNS = 2**25
+
 
 def save_vectors(
     target: str | os.PathLike[str],
@@ -110,6 +113,6 @@ def _take(tensors: dict[str, Array], name: str, entry: dict[str, Any], damaged: 
     import scipy.sparse
 
     indptr, indices, values = (tensors.pop(f"{name}.{part}") for part in ("indptr", "indices", "values"))
-    if values.shape != indices.shape or not rows_fit(indptr, indices, rows, columns):
+    if values.shape != indices.shape or columns > _MOST_COLUMNS or not rows_fit(indptr, indices, rows, columns):
         raise damaged
     return scipy.sparse.csr_array((values, indices, indptr), shape=(rows, columns))

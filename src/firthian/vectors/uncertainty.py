@@ -169,7 +169,8 @@ def uncertainty(vectors: Vectors, word: str) -> WordUncertainty:
         int(vectors.vocabulary.counts[number]),
         trace,
         float(np.log(values).sum()),
-        float(trace**2 / np.sum(values**2)),
+        # Relative to the largest, so that squares of tiny values are not 0.
+        float(np.sum(values / values[-1]) ** 2 / np.sum((values / values[-1]) ** 2)),
         float(np.sqrt(trace) / max(np.linalg.norm(vectors.matrix[number]), 1e-30)),
     )
 
