@@ -18,6 +18,8 @@ from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import evaluate
+from firthian.evaluate.sets import choose
+from firthian.evaluate.suites import find_suites
 from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
@@ -52,7 +54,7 @@ class Candidate:
                 raise FirthianError(f"{text}: {pair} is not option=value", hint="write it as psd:cut=0.02,dim=50")
             options[key.strip().replace("-", "_")] = value.strip()
         size = options.pop("dim", options.pop("vector_size", None))
-        if size is not None and not str(size).isdigit():
+        if size is not None and not str(size).isdecimal():
             raise FirthianError(f"{text}: dim must be a whole number", hint="write it as psd:dim=50")
         find_recipe(recipe).settings(options)
         return cls(text, recipe, options, int(size) if size is not None else None)
@@ -114,6 +116,9 @@ def compare_recipes(
     progress = progress or Silent()
     candidates = [item if isinstance(item, Candidate) else Candidate.read(item) for item in recipes]
     _check(candidates, source)
+    # A misspelt set must not be found out after hours of training.
+    sets = sets if sets is None or isinstance(sets, str) else list(sets)
+    choose(sets, [one.name for one in find_suites(suite)])
     with open_executor(cluster, workers) as executor:
         bench = _Bench(source, dict(counting or {}), seed, executor, memory, progress)
         if output is None:
@@ -186,7 +191,9 @@ class _Bench:
         entries, found = [], {}
         for candidate in candidates:
             recipe = find_recipe(candidate.recipe)
-            size = candidate.vector_size or (vector_size if recipe.dimension else None)
+            size = candidate.vector_size
+            if size is None and recipe.dimension:
+                size = vector_size
             if recipe.source == "tokens":
                 data, seconds, described = self.source, 0.0, "the text itself"
                 more: dict[str, Any] = {"counting": self.counting}
