@@ -24,18 +24,20 @@ GROUPS = {
 _VALUES = {
     "output": "PATH", "memory": "SIZE", "settings": "NAME=VALUE", "vocabulary": "FILE", "stop_words": "FILE",
     "scores": "FILE", "file": "FILE", "html": "FILE", "counts": "COUNTS", "vectors": "VECTORS", "model": "RECIPE",
-    "tokenizer": "NAME", "token": "SECRET", "host": "ADDRESS", "cloud": "WORD", "words": "WORDS",
+    "token": "SECRET", "host": "ADDRESS", "cloud": "WORD", "words": "WORDS", "vector_size": "N", "stream": "FOLDER",
+    "cluster": "WHERE", "suite": "NAMES", "sets": "NAMES", "root_path": "PATH", "replace_spaces": "TEXT",
+    "name": "TITLE", "language": "CODE",
 }  # fmt: skip
 
 
-def _value_of(parameter: Any, record: str) -> str:
-    """Say what a flag takes; ``record`` is typer's own first column, which knows whether it is a number."""
+def _value_of(parameter: Any) -> str:
+    """Say what a flag takes: a whole number N, another number X, or a name."""
     if parameter.metavar:
         return str(parameter.metavar)
     if parameter.name in _VALUES:
         return _VALUES[parameter.name]
-    kind = record.rpartition(" ")[2].lower()
-    return "N" if "int" in kind or "range" in kind else "X" if "float" in kind else "NAME"
+    kind = str(parameter.type.name)
+    return "N" if kind.startswith("int") else "X" if kind.startswith("float") else "NAME"
 
 
 def _argument(parameter: Any) -> str:
@@ -54,7 +56,7 @@ def _row(parameter: Any, context: Any) -> tuple[str, str] | None:
     names = ", ".join(sorted(parameter.opts, key=len))
     names += "".join(f" / {name}" for name in parameter.secondary_opts)
     takes_value = not (parameter.is_flag or getattr(parameter, "count", False))
-    return (f"{names} {_value_of(parameter, record[0])}" if takes_value else names), record[1].replace("\\[", "[")
+    return (f"{names} {_value_of(parameter)}" if takes_value else names), record[1].replace("\\[", "[")
 
 
 class Verb(TyperCommand):
