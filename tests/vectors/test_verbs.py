@@ -73,4 +73,4 @@ def test_info_of_vectors(firth, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("1 2\na 1 2\n")
     assert json.loads(firth("info", tmp_path / "v.txt", "--json").out)["format"] == "word2vec"
     (tmp_path / "none").mkdir()
-    firth("info", tmp_path / "none").complains("not something Firthian wrote")
+    firth("info", tmp_path / "none").complains("none is not a folder of vectors", "vectors.json")
