@@ -27,7 +27,7 @@ Cluster = Annotated[
     typer.Option(help="Work on a Ray cluster: auto, ray://HOST:PORT, or local:N; the result does not depend on it."),
 ]
 Source = Annotated[str, typer.Argument(metavar="VECTORS", help="A folder of vectors, or a file in any format.")]
-Topn = Annotated[int, typer.Option(help="How many words to show.")]
+Topn = Annotated[int, typer.Option(help="How many words to show.", min=1)]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 _CORPUS = "Corpus"
