@@ -61,7 +61,8 @@ class CountingFlags:
         typer.Option("--keep-positions", help="Left-out words keep their places in windows.", rich_help_panel=_WINDOWS),
     ] = False
     min_count: Annotated[
-        int | None, typer.Option(help="Keep words this frequent. [default: 5]", rich_help_panel=_WORDS)
+        int | None,
+        typer.Option(help="Keep words this frequent. [default: 5; with --vocabulary 1]", rich_help_panel=_WORDS),
     ] = None
     max_vocab: Annotated[int | None, typer.Option(help="Keep only so many words.", rich_help_panel=_WORDS)] = None
     vocabulary: Annotated[
