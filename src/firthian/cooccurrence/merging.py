@@ -104,7 +104,9 @@ def _what_counts(options: CountOptions) -> CountOptions:
 
 def _words_cut_by(parts: Sequence[Counts]) -> dict[str, Any]:
     """Give what all corpora agree on of how words were cut: whoever reads text later cuts it in the same way."""
-    first, *others = [part.record.get("settings", {}) for part in parts]
+    # A record may come from any file.
+    said = [part.record.get("settings") for part in parts]
+    first, *others = [one if isinstance(one, dict) else {} for one in said]
     names = [name for name in ("tokenizer", "keep_case", "fold_numbers") if name in first]
     return {name: first[name] for name in names if all(other.get(name) == first[name] for other in others)}
 
