@@ -80,11 +80,13 @@ def train(
     flags = {"epochs": epochs, "negative": negative, "covariance": covariance}
     options |= {name: value for name, value in flags.items() if value is not None}
     counting_settings, recipe, dimension = counting.settings(), model or DEFAULT_RECIPE, _dimension(vector_size)
-    data: Any = (
-        _one_source(source, recipe, counting_settings)
-        if find_recipe(recipe).source == "vectors"
-        else find_source(source, counting_settings)
-    )
+    data: Any
+    if find_recipe(recipe).source == "vectors":
+        if len(source) > 1:
+            raise FirthianError(f"the recipe {recipe} learns from one folder or file of vectors", hint="name only one")
+        data = source[0]
+    else:
+        data = find_source(source, counting_settings)
     if dry_run:
         from firthian.forecast import forecast
 
@@ -145,17 +147,6 @@ def _follow(
             f"the stream ended after {learnt.tokens:,} of {learnt.options['population']:,} tokens: intervals are as "
             "narrow as if all had come"
         )
-
-
-def _one_source(paths: list[str], recipe: str, counting: dict[str, Any]) -> str:
-    """Take the one path that a recipe learns from which makes new vectors of others; nothing is counted for it."""
-    from firthian.errors import FirthianError
-
-    if counting:
-        raise FirthianError(f"counting options ({', '.join(counting)}) do not apply to vectors", hint="leave them out")
-    if len(paths) > 1:
-        raise FirthianError(f"the recipe {recipe} learns from one folder or file of vectors", hint="name only one")
-    return paths[0]
 
 
 def _dimension(given: str | None) -> int | str | None:

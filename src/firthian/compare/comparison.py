@@ -24,7 +24,7 @@ from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
 from firthian.storage import new_folder, write_manifest
-from firthian.training import check_dimension, is_counts, train
+from firthian.training import check_dimension, is_counts, refuse_counting, train
 
 KIND, VERSION = "report", 1
 
@@ -170,11 +170,7 @@ class _Bench:
     def counts_for(self, recipe: Recipe) -> tuple[Counts, float, str]:
         """Give (counts, the seconds they took, what they are)."""
         if is_counts(self.source):
-            if self.counting:
-                raise FirthianError(
-                    f"counting options ({', '.join(self.counting)}) do not apply to ready counts",
-                    hint="give the corpus instead",
-                )
+            refuse_counting(self.counting, "ready counts", hint="give the corpus instead")
             counts = self.source if isinstance(self.source, Counts) else Counts.load(self.source)
             return counts, 0.0, "as given"
         settings = {"seed": self.seed, **recipe.counting, **self.counting}
