@@ -159,6 +159,11 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
         (b"a b c\n", ["--phrases", "pmi"], ["phrases are scored by npmi or word2vec"]),
         (b"a b c\n", ["--phrase-passes", "2"], ["without --phrases"]),
         (b"a b c\n", ["--phrases", "npmi", "--phrase-passes", "9"], ["--phrase-passes must be from 1 to 5"]),
+        (
+            b"a b c\n",
+            ["--phrases", "npmi", "--phrase-threshold", "nan"],
+            ["--phrase-threshold must be a finite number"],
+        ),
         (b"a b c\n", ["--vocabulary", "/no/such/file"], ["/no/such/file: no such file or folder"]),
         (b"a b c\n", ["--stop-words", "/"], ["it is a folder"]),
         (b"a b c\n", ["--frobnicate"], ["No such option: --frobnicate", "firth count --help"]),
