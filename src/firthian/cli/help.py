@@ -30,14 +30,15 @@ _VALUES = {
 }  # fmt: skip
 
 
-def _value_of(parameter: Any) -> str:
-    """Say what a flag takes: a whole number N, another number X, or a name."""
+def _value_of(parameter: Any, record: str) -> str:
+    """Say what a flag takes: a whole number N, another number X, or a name; ``record`` is typer's own first column."""
     if parameter.metavar:
         return str(parameter.metavar)
     if parameter.name in _VALUES:
         return _VALUES[parameter.name]
-    kind = str(parameter.type.name)
-    return "N" if kind.startswith("int") else "X" if kind.startswith("float") else "NAME"
+    # After the flags come "INTEGER", "FLOAT RANGE" and the like, in the manner of the release.
+    kind = record.rpartition("--")[2].partition(" ")[2].lower()
+    return "X" if "float" in kind else "N" if "int" in kind else "NAME"
 
 
 def _argument(parameter: Any) -> str:
@@ -56,7 +57,7 @@ def _row(parameter: Any, context: Any) -> tuple[str, str] | None:
     names = ", ".join(sorted(parameter.opts, key=len))
     names += "".join(f" / {name}" for name in parameter.secondary_opts)
     takes_value = not (parameter.is_flag or getattr(parameter, "count", False))
-    return (f"{names} {_value_of(parameter)}" if takes_value else names), record[1].replace("\\[", "[")
+    return (f"{names} {_value_of(parameter, record[0])}" if takes_value else names), record[1].replace("\\[", "[")
 
 
 class Verb(TyperCommand):

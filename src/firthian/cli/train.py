@@ -100,9 +100,12 @@ def train(
     if stream is not None:
         from firthian.stream_training import stream_settings
 
-        idle = {"--memory": memory, "--cluster": cluster, "--checkpoint-every": checkpoint_every}
-        for flag in [*(name for name, value in idle.items() if value is not None), *(["--resume"] if resume else [])]:
-            raise FirthianError(f"{flag} has no meaning for a stream, which always goes on", hint="leave it out")
+        idle = {
+            "--memory": memory, "--cluster": cluster, "--checkpoint-every": checkpoint_every, "--resume": resume or None,
+        }  # fmt: skip
+        given = [flag for flag, value in idle.items() if value is not None]
+        if given:
+            raise FirthianError(f"{given[0]} has no meaning for a stream, which always goes on", hint="leave it out")
         chosen = stream_settings(find_recipe(recipe), options, counting_settings, dimension, seed)
         _follow(data, stream, chosen, workers, Path(output), force, json)
         return
