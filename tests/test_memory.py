@@ -27,6 +27,12 @@ def test_what_is_no_size(text: str) -> None:
         parse_size(text)
 
 
+@pytest.mark.parametrize("text", ["9" * 400, "99999999999999TB"])
+def test_what_no_memory_is(text: str) -> None:
+    with pytest.raises(ft.FirthianError, match="larger than any memory"):
+        parse_size(text)
+
+
 def test_shown_sizes_can_be_read_again() -> None:
     for size in (1, 999, 1000, 15_000, 2_500_000, 7 * 10**9, 3 * 10**12):
         assert parse_size(show_size(size)) == pytest.approx(size, rel=0.05)

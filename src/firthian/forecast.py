@@ -81,7 +81,7 @@ def forecast(
         counted, speed = None, 1.0
         tokens, words, pairs = int(counts.vocabulary.counts.sum()), len(counts.vocabulary), counts.pairs
     else:
-        counted = estimate(source, **{**chosen.counting, **(counting or {})})
+        counted = estimate(source, workers=workers, **{**chosen.counting, **(counting or {})})
         tokens, words, pairs, speed = counted.tokens, counted.words, counted.pairs, counted.speed
     dimension = check_dimension(chosen, vector_size, words)
     # Measured under the name that users know: an alias, where that is the better known one.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError
+from firthian.storage import kind_of
 
 
 def describe(path: Path) -> dict[str, Any]:
@@ -31,11 +32,16 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def _describe_vectors(path: Path) -> dict[str, Any]:
-    """Give the facts of a folder of vectors, or of a file of them in any format."""
+    """Give the facts of vectors, a folder or a file in any format."""
     from firthian.vectors.formats import read_vectors, sniff
 
-    if path.is_dir() and not (path / "vectors.json").is_file():
-        raise FirthianError(f"{path} is not something Firthian wrote", hint="give a folder of counts or of vectors")
+    kind = kind_of(path)
+    # What was written for other tools may still be vectors.
+    if kind not in (None, "vectors", "export"):
+        raise FirthianError(
+            f"{path} is neither counts nor vectors, but {kind}",
+            hint="give a folder of counts, or vectors in any format",
+        )
     format = sniff(path)
     vectors = read_vectors(path, format.name)
     files = list(path.iterdir()) if path.is_dir() else [path]

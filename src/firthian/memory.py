@@ -45,7 +45,10 @@ def parse_size(text: str | int) -> int:
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
     if match is None or match[2] == "i":
         raise FirthianError(f"cannot read the size {text!r}", hint="write it as 4GB, 512MB or 1.5GiB")
-    return int(float(match[1]) * _UNITS[match[2]])
+    size = float(match[1]) * _UNITS[match[2]]
+    if size >= 2**63:
+        raise FirthianError("a size is larger than any memory", hint="write it as 4GB, 512MB or 1.5GiB")
+    return int(size)
 
 
 def show_size(size: float) -> str:

@@ -36,7 +36,7 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
     if path.exists() or path.is_symlink():
         if not force:
             raise FirthianError(f"{path} exists already", hint="choose another name or add --force")
-        if path.is_dir() and any(path.iterdir()) and not any(_is_manifest(path / name) for name in MANIFESTS):
+        if path.is_dir() and any(path.iterdir()) and kind_of(path) is None:
             raise FirthianError(
                 f"{path} is a folder that Firthian did not write",
                 hint="--force replaces only Firthian's own folders",
@@ -62,13 +62,16 @@ def check_folder(target: str | os.PathLike[str], force: bool = False) -> Path:
     return path
 
 
-def _is_manifest(path: Path) -> bool:
-    """Tell whether we wrote this: other programs, too, call their files model.json."""
-    try:
-        body = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(body, dict) and {"kind", "version", "checksum"} <= body.keys()
+def kind_of(folder: Path) -> str | None:
+    """Say what a folder of ours holds; None where we did not write it: other programs, too, call their files model.json."""
+    for name in MANIFESTS:
+        try:
+            body = json.loads((folder / name).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(body, dict) and {"kind", "version", "checksum"} <= body.keys():
+            return str(body["kind"])
+    return None
 
 
 @contextmanager

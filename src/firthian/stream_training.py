@@ -13,6 +13,7 @@ from firthian.corpus.readers import Corpus
 from firthian.errors import FirthianError
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe
+from firthian.stopping import Stop
 from firthian.training import check_auto
 
 #: The stream is saved after so many batches, and at its end, whatever ends it.
@@ -22,14 +23,16 @@ SAVE_EVERY = 20
 _LONGEST = 2
 
 
-def read_batches(corpus: Corpus, tokens: int) -> Iterator[list[str]]:
+def read_batches(corpus: Corpus, tokens: int, strict: bool = False) -> Iterator[list[str]]:
     """Read documents in lists of about so many tokens; a text without an end to its line is cut between words.
+
+    With ``strict``, bytes that are not UTF-8 are an error; else they are replaced.
 
     >>> from firthian.corpus.readers import open_corpus
     >>> list(read_batches(open_corpus(["a b c", "d e", "f"]), 3))
     [['a b c'], ['d e', 'f']]
     """
-    rest, size = b"", 0
+    rest, size, line = b"", 0, 1
     for piece in corpus.pieces():
         rest += piece.text
         size += piece.text.count(b" ") + piece.text.count(b"\n")
@@ -39,10 +42,21 @@ def read_batches(corpus: Corpus, tokens: int) -> Iterator[list[str]]:
         if not newline and size >= _LONGEST * tokens:
             whole, _, unfinished = rest.rpartition(b" ")
         if whole:
-            yield whole.decode("utf-8", "replace").split("\n")
-            rest, size = unfinished, unfinished.count(b" ")
+            yield _documents(whole, line, strict)
+            rest, size, line = unfinished, unfinished.count(b" "), line + whole.count(b"\n") + len(newline)
     if rest.strip():
-        yield rest.rstrip(b"\n").decode("utf-8", "replace").split("\n")
+        yield _documents(rest.rstrip(b"\n"), line, strict)
+
+
+def _documents(text: bytes, line: int, strict: bool) -> list[str]:
+    try:
+        return text.decode("utf-8", "strict" if strict else "replace").split("\n")
+    except UnicodeDecodeError as error:
+        number = line + text[: error.start].count(b"\n")
+        raise FirthianError(
+            f"line {number} of the stream: a byte is not UTF-8",
+            hint="convert the text, or leave out --strict to replace such bytes",
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -88,17 +102,18 @@ def follow(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
+    stop: Stop | None = None,
 ) -> BayesStream:
     """Learn from documents until they end; go on with the stream in ``folder``, or begin it there.
 
     A stream that goes on must have begun with the same settings. What was learnt before an error or an interruption is
-    saved.
+    saved; with ``stop``, the batch at hand is learnt first.
     """
     if not hasattr(corpus, "pieces"):
         raise FirthianError(
             "a stream is one of documents, not of counts", hint="give the corpus, or - for standard input"
         )
-    shown = progress or Silent()
+    shown, asked = progress or Silent(), stop or Stop()
     target = Path(folder)
     stream = BayesStream(**settings.arguments, workers=workers)
     if (target / MANIFEST).exists():
@@ -112,7 +127,9 @@ def follow(
     shown.advance(begun)
     unsaved = 0
     try:
-        for documents in read_batches(corpus, settings.batch_tokens):
+        for documents in read_batches(corpus, settings.batch_tokens, bool(stream.options["counting"].get("strict"))):
+            # A batch is learnt whole; a signal that comes while the next one is waited for ends the work at once.
+            asked.patient = True
             last = stream.tokens
             stream.partial_fit(documents)
             unsaved += 1
@@ -120,7 +137,10 @@ def follow(
             if unsaved == SAVE_EVERY:
                 stream.save(target, force=True)
                 unsaved = 0
+            asked.patient = False
+            asked.check()
     finally:
+        asked.patient = True
         if unsaved and stream.begun:
             stream.save(target, force=True)
     if stream.tokens == begun:

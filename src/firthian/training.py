@@ -135,6 +135,7 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
     with PeakMemory() as peak, ExitStack() as stack:
         data: Counts | Tokens | Vectors
         if recipe.source == "vectors":
+            refuse_counting(job.counting, "vectors", hint="leave them out")
             data = find_vectors(job.source, recipe)
         elif recipe.source == "tokens":
             data = stack.enter_context(find_tokens(job, run, place))
@@ -168,14 +169,16 @@ def find_vectors(source: Any, recipe: Recipe) -> Vectors:
     )
 
 
+def refuse_counting(counting: Mapping[str, Any], source: str, hint: str) -> None:
+    """Say that settings of counting come too late, where nothing is counted."""
+    if counting:
+        raise FirthianError(f"counting options ({', '.join(counting)}) do not apply to {source}", hint)
+
+
 def find_counts(job: Job, run: Run, place: Unfinished | None = None) -> Counts:
     """Take counts as they are, open a folder of them, or count a corpus the way the recipe likes."""
     if is_counts(job.source):
-        if job.counting:
-            raise FirthianError(
-                f"counting options ({', '.join(job.counting)}) do not apply to ready counts",
-                hint="give the corpus instead",
-            )
+        refuse_counting(job.counting, "ready counts", hint="give the corpus instead")
         return job.source if isinstance(job.source, Counts) else Counts.load(job.source)
     if place is not None:
         return place.counts(job.count_job(), HowToRun(run.executor, run.budget, run.progress))

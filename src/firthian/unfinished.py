@@ -47,7 +47,7 @@ class Unfinished:
     """The folder of a run that may be interrupted."""
 
     def __init__(self, target: Path, every: float = EVERY, stop: Stop | None = None) -> None:
-        if every < 0:
+        if not every >= 0:
             raise FirthianError(f"steps cannot be saved every {every:g} seconds", hint="0 saves every step")
         self.target = target
         self.folder = target.absolute().with_name(target.name + ".partial")

@@ -95,6 +95,38 @@ def test_merge(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None
     firth("merge", tmp_path / "one", tmp_path / "one", "-o", target).complains("exists already", "--force")
 
 
+def test_merged_counts_remember_how_words_were_cut(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None:
+    for name, flags in (("one", []), ("two", []), ("cased", ["--keep-case"])):
+        firth("count", corpus, "-o", tmp_path / name, "--tokenizer", "whitespace", *flags)
+    firth("merge", tmp_path / "one", tmp_path / "two", "-o", target)
+    words = {"tokenizer": "whitespace", "keep_case": False, "fold_numbers": False}
+    assert ft.Counts.load(target).record["settings"] == words
+    firth("merge", target, tmp_path / "cased", "-o", target, "--force")
+    assert ft.Counts.load(target).record["settings"] == {"tokenizer": "whitespace", "fold_numbers": False}
+
+
+def test_a_difference_names_only_what_matters(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None:
+    firth("count", corpus, "-o", tmp_path / "one")
+    firth("count", corpus, "-o", tmp_path / "two", "--seed", "2", "--window", "2")
+    refused = firth("merge", tmp_path / "one", tmp_path / "two", "-o", target)
+    refused.complains("cannot be added: window 5 and 2: count")
+
+
+def test_folders_that_are_no_corpus(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None:
+    firth("count", corpus, "-o", tmp_path / "one")
+    ft.Vectors(np.eye(2), ft.Vocabulary(["a", "b"])).save(tmp_path / "v")
+    firth("count", tmp_path / "one", "-o", target).complains("one is a folder that Firthian wrote (counts), not text")
+    firth("train", tmp_path / "one", tmp_path / "one", "-o", target).complains("(counts), not text", "firth merge")
+    firth("train", tmp_path / "v", "-o", target).complains("v is a folder that Firthian wrote (vectors), not text")
+
+
+def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None:
+    assert firth("count", corpus, "--dry-run", "--workers", "1").out.endswith("with 1 worker\n")
+    assert json.loads(firth("count", corpus, "--dry-run", "--workers", "3", "--json").out)["workers"] == 3
+    firth("count", corpus, "--dry-run", "--memory", "much").complains("cannot read the size")
+    firth("count", corpus, "--dry-run", "--dtype", "float16").complains("--dtype must be one of")
+
+
 @pytest.mark.parametrize(
     ("content", "arguments", "parts"),
     [
@@ -118,12 +150,20 @@ def test_merge(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None
         (b"a b c\n", ["--workers", "0"], ["workers must be at least 1"]),
         (b"a b c\n", ["--memory", "10MB"], ["a memory budget of 10 MB is too small", "--memory 256MB"]),
         (b"a b c\n", ["--memory", "much"], ["cannot read the size 'much'"]),
+        (b"a b c\n", ["--memory", "9" * 400], ["larger than any memory"]),
         (b"a b c\n", ["--dtype", "float16"], ["dtype must be one of"]),
         (b"a b c\n", ["--tokenizer", "spacy"], ["there is no tokenizer 'spacy'"]),
+        (b"a b c\n", ["--tokenizer", ":words"], ["the tokenizer :words cannot be loaded"]),
+        (b"a b c\n", ["--tokenizer", ".here:words"], ["the tokenizer .here:words cannot be loaded"]),
         (b"a b c\n", ["--format", "xml"], ["there is no corpus format 'xml'"]),
         (b"a b c\n", ["--phrases", "pmi"], ["phrases are scored by npmi or word2vec"]),
         (b"a b c\n", ["--phrase-passes", "2"], ["without --phrases"]),
         (b"a b c\n", ["--phrases", "npmi", "--phrase-passes", "9"], ["--phrase-passes must be from 1 to 5"]),
+        (
+            b"a b c\n",
+            ["--phrases", "npmi", "--phrase-threshold", "nan"],
+            ["--phrase-threshold must be a finite number"],
+        ),
         (b"a b c\n", ["--vocabulary", "/no/such/file"], ["/no/such/file: no such file or folder"]),
         (b"a b c\n", ["--stop-words", "/"], ["it is a folder"]),
         (b"a b c\n", ["--frobnicate"], ["No such option: --frobnicate", "firth count --help"]),
@@ -131,6 +171,7 @@ def test_merge(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None
         (gzip.compress(os.urandom(9999).hex().encode())[:5000], [], ["missing.txt is truncated or damaged"]),
         (lzma.compress(os.urandom(9999).hex().encode())[:5000], [], ["missing.txt is truncated or damaged"]),
         (b"text\nx", ["--format", "csv", "--text-column", "body"], ["has no column 'body'"]),
+        (b"text\nx", ["--format", "csv", "--text-column", "\u00b2"], ["has no column '\u00b2'"]),
         (b"{}\n", ["--format", "jsonl"], ["line 1: no text field 'text'"]),
     ],
 )

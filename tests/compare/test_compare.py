@@ -100,6 +100,20 @@ def test_what_cannot_be_compared_is_refused(corpus, recipes, message):
         compare_recipes([corpus], recipes)
 
 
+@pytest.mark.parametrize(("given", "message"), [({"sets": "menn"}, "menn"), ({"suite": "analogies"}, "no suite")])
+def test_misspelt_tests_are_found_before_training(corpus, monkeypatch, given, message):
+    from firthian.compare import comparison
+
+    monkeypatch.setattr(comparison, "train", None)
+    with pytest.raises(FirthianError, match=message):
+        compare_recipes([corpus], ["svd:dim=2"], **given)
+
+
+def test_no_dimension_is_not_the_default_one(corpus, pairs):
+    with pytest.raises(FirthianError, match="vector_size must be at least 1, got 0"):
+        compare_recipes([corpus], ["svd:dim=0"], sets=[str(pairs)])
+
+
 def test_text_recipes_need_the_text(corpus):
     with pytest.raises(FirthianError, match="learns from text"):
         compare_recipes(ft.count([corpus]), ["sgns-sgd"])
@@ -109,6 +123,8 @@ def test_candidates_take_options_and_dimension():
     assert Candidate.read("psd:dim=7,cut=0.1") == Candidate("psd:dim=7,cut=0.1", "psd", {"cut": "0.1"}, 7)
     with pytest.raises(FirthianError, match="whole number"):
         Candidate.read("psd:dim=x")
+    with pytest.raises(FirthianError, match="whole number"):
+        Candidate.read("psd:dim=\u00b2")
 
 
 def test_charts_escape_names_and_survive_odd_values():

@@ -182,6 +182,23 @@ def test_help_is_grouped_and_every_verb_has_an_example() -> None:
             check(shlex.split(re.split(r"\s{3,}", line)[0])[1:])
 
 
+@pytest.mark.parametrize(
+    ("verb", "flags"),
+    [
+        ("map", ["--limit N ", "--size X ", "--min-count X ", "--method NAME "]),
+        ("train", ["--dim, --vector-size N ", "--stream FOLDER ", "--negative X ", "--epochs N "]),
+        ("adapt", ["-C, --cost X ", "--passes N ", "--label-column NAME "]),
+    ],
+)
+def test_help_says_what_flags_take(capsys: pytest.CaptureFixture[str], verb: str, flags: list[str]) -> None:
+    from firthian.cli.app import main
+
+    assert main([verb, "--help"]) == 0
+    shown = capsys.readouterr().out
+    for flag in flags:
+        assert f"  {flag}" in shown
+
+
 def test_help_shows_groups_flags_and_examples(capsys: pytest.CaptureFixture[str]) -> None:
     from firthian.cli.app import main
 

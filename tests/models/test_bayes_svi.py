@@ -208,9 +208,41 @@ def test_a_stream_that_ends_early_says_so_and_is_kept(tmp_path, feed):
     (["-m", "bayes-svi", "--max-vocab", "5"], "max_vocab cannot be settled before a stream ends"),
     (["-m", "bayes-svi", "--dim", "auto"], "bayes-svi cannot choose the vector size"),
     (["-m", "bayes-svi", "--negative", "0"], "without negative events"),
+    (["-m", "bayes-svi", "--resume"], "--resume has no meaning for a stream"),
+    (["-m", "bayes-svi", "--memory", "1GB"], "--memory has no meaning for a stream"),
+    (["-m", "bayes-svi", "--checkpoint-every", "5"], "--checkpoint-every has no meaning for a stream"),
 ])  # fmt: skip
 def test_what_a_stream_cannot_do_is_refused(feed, given, message):
     feed("a b\n", "train", "-", *given, "--stream", "s", "-o", "v").complains(message)
+
+
+def test_bytes_that_are_not_text_in_a_stream(tmp_path):
+    """Strictly read they are an error with their line, else they are replaced."""
+    from firthian.corpus.readers import open_corpus
+    from firthian.stream_training import read_batches
+
+    (tmp_path / "latin1.txt").write_bytes(b"a b c\n" * 70 + b"caf\xe9\nd\n")
+    corpus = open_corpus(tmp_path / "latin1.txt")
+    assert [line for batch in read_batches(corpus, 10) for line in batch][70:] == ["caf\ufffd", "d"]
+    with pytest.raises(ft.FirthianError, match="line 71 of the stream: a byte is not UTF-8"):
+        list(read_batches(corpus, 10, strict=True))
+
+
+def test_a_stream_that_is_asked_to_stop_keeps_the_batch(tmp_path):
+    from firthian.corpus.readers import open_corpus
+    from firthian.recipes import find_recipe
+    from firthian.stopping import Interrupted, Stop
+    from firthian.stream_training import follow, stream_settings
+
+    settings = stream_settings(
+        find_recipe("bayes-svi"), {"batch_tokens": 300}, {"min_count": 3, "window": 2, "sample": 0.0}, 4, 1
+    )
+    stop = Stop()
+    stop.requested = 15
+    with pytest.raises(Interrupted, match="signal 15"):
+        follow(open_corpus(documents(0)), tmp_path / "stream", settings, stop=stop)
+    kept = BayesStream.load(tmp_path / "stream")
+    assert 300 <= kept.tokens < 700
 
 
 def test_documents_in_batches_lose_nothing():

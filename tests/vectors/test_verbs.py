@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firthian import Vectors, Vocabulary, count, load
+from firthian import Counts, Vectors, Vocabulary, count, load, merge, train
+from firthian.storage import write_manifest
 
 
 @pytest.fixture
@@ -73,4 +74,58 @@ def test_info_of_vectors(firth, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("1 2\na 1 2\n")
     assert json.loads(firth("info", tmp_path / "v.txt", "--json").out)["format"] == "word2vec"
     (tmp_path / "none").mkdir()
-    firth("info", tmp_path / "none").complains("not something Firthian wrote")
+    firth("info", tmp_path / "none").complains("none is not a folder of vectors", "vectors.json")
+    write_manifest(tmp_path / "none" / "model.json", "a classifier", 1, {})
+    firth("info", tmp_path / "none").complains("none is neither counts nor vectors, but a classifier")
+
+
+def test_neighbours_are_at_least_one(firth, folder: Path) -> None:
+    firth("neighbors", folder, "tea", "--topn", "0").complains("--topn")
+    firth("analogy", folder, "tea", "coffee", "rain", "--topn", "-1").complains("--topn")
+
+
+def test_targets_that_are_files_are_refused_before_the_work(firth, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "essay.txt").write_text("mine")
+    firth("add", folder, folder, "-o", tmp_path / "essay.txt", "--force").complains("is a file, not a folder")
+
+
+def test_sparse_learns_from_one_source_and_counts_nothing(firth, folder: Path, tmp_path: Path) -> None:
+    command = ("train", "-m", "sparse", "-o", tmp_path / "s", folder)
+    firth(*command, folder).complains("learns from one folder or file of vectors")
+    firth(*command, "--window", "3").complains("counting options (window) do not apply to vectors")
+
+
+@pytest.fixture(scope="module")
+def psd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Vectors of merged counts, whose words were cut at white space."""
+    place = tmp_path_factory.mktemp("psd")
+    text = ["tea with milk !", "coffee with milk !", "tea with sugar !"] * 9
+    for name in ("one", "two"):
+        count(text, place / name, min_count=1, window=2, tokenizer="whitespace")
+    merge([place / "one", place / "two"], place / "both")
+    train(Counts.load(place / "both"), "psd", vector_size=2, workers=1).save(place / "v")
+    return place / "v"
+
+
+def test_score(firth, psd: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("tea with milk !\n\nplum with sugar\n")
+    first, second = map(json.loads, firth("score", psd, tmp_path / "text.txt", "--json").out.splitlines())
+    assert (first["document"], first["tokens"], first["unknown"]) == (1, 4, 0)
+    assert (second["document"], second["tokens"], second["unknown"]) == (2, 3, 1)
+    shown = firth("score", psd, tmp_path / "text.txt", "--tokenizer", "unicode", "--topn", "0").out.splitlines()
+    assert [line.split()[:3] for line in shown[1:]] == [["1", "3", "0"], ["2", "3", "1"]]
+    firth("score", psd, tmp_path / "none.txt").complains("none.txt does not exist")
+    (tmp_path / "empty.txt").write_text("\n \n")
+    done = firth("score", psd, tmp_path / "empty.txt")
+    assert done.code == 2
+    assert "there is no document to score" in done.err
+
+
+def test_score_calls_no_function_that_only_a_file_names(firth, psd: Path, tmp_path: Path) -> None:
+    vectors = Vectors.load(psd)
+    vectors.record["counts"]["settings"]["tokenizer"] = "tests.corpus.my_tokenizer:letters"
+    vectors.save(tmp_path / "foreign")
+    (tmp_path / "text.txt").write_text("tea with milk\n")
+    firth("score", tmp_path / "foreign", tmp_path / "text.txt").complains("my_tokenizer:letters", "tokenizer")
+    named = ("--tokenizer", "tests.corpus.my_tokenizer:letters", "--json")
+    assert json.loads(firth("score", tmp_path / "foreign", tmp_path / "text.txt", *named).out)["tokens"] == 11

@@ -23,11 +23,11 @@ def add(
     """Add words from new counts; old vectors do not change."""
     from firthian.cooccurrence.counts import Counts
     from firthian.run import Run
-    from firthian.storage import check_target
+    from firthian.storage import check_folder
     from firthian.vectors.added import add_words
     from firthian.vectors.vectors import Vectors
 
-    check_target(output, force)
+    check_folder(output, force)
     with on_terminal() as progress:
         run = Run.create(workers=workers, progress=progress)
         added = add_words(Vectors.load(vectors), Counts.load(counts), ridge, run)

@@ -95,8 +95,9 @@ def _parameters(arguments: list[str]) -> list[Any]:
 
 
 def _can_resume(arguments: list[str]) -> bool:
-    """Tell whether the verb that was interrupted has work to go on with."""
-    return any("--resume" in parameter.opts for parameter in _parameters(arguments))
+    """Tell whether the verb that was interrupted has work to go on with; a stream goes on without being asked."""
+    streams = any(argument.partition("=")[0] == "--stream" for argument in arguments)
+    return not streams and any("--resume" in parameter.opts for parameter in _parameters(arguments))
 
 
 def _as_typed(message: str, arguments: list[str]) -> str:

@@ -42,12 +42,15 @@ def compare(
     json: Json = False,
     counting: Any = None,
 ) -> None:
-    """Train, evaluate and time several recipes; write a report."""
+    """Train, evaluate and time several recipes; write a report.
+
+    Each recipe counts a corpus as it likes best (firth models NAME says how); flags of counting change that for all.
+    """
     from firthian.compare import compare_recipes
-    from firthian.storage import check_target
+    from firthian.storage import check_folder
 
     if output is not None:
-        check_target(output, force)
+        check_folder(output, force)
     settings = counting.settings()
     with on_terminal() as progress:
         result = compare_recipes(

@@ -52,7 +52,7 @@ def count(
     settings = counting.settings()
     source = Files(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
     if dry_run:
-        result = estimate(source, seed=seed, **settings)
+        result = estimate(source, workers=workers, memory=memory, seed=seed, dtype=dtype, **settings)
         show_json(result.to_dict()) if json else say(result.describe())
         return
     if output is None:

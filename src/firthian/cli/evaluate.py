@@ -27,7 +27,9 @@ def evaluate(
     ] = None,
     oov: Annotated[str, typer.Option(help="Items with unknown words: skip or zero.")] = "skip",
     score: Annotated[str, typer.Option(help="cosine, euclidean or product-kernel.")] = "cosine",
-    restrict_vocab: Annotated[int | None, typer.Option(help="Use only so many words, the most frequent.")] = None,
+    restrict_vocab: Annotated[
+        int | None, typer.Option(help="Use only so many words, the most frequent.", min=1)
+    ] = None,
     sections: Annotated[bool, typer.Option("--sections", help="Show each section of the analogies.")] = False,
     seed: Seed = 1,
     workers: Workers = None,

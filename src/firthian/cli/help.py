@@ -24,18 +24,21 @@ GROUPS = {
 _VALUES = {
     "output": "PATH", "memory": "SIZE", "settings": "NAME=VALUE", "vocabulary": "FILE", "stop_words": "FILE",
     "scores": "FILE", "file": "FILE", "html": "FILE", "counts": "COUNTS", "vectors": "VECTORS", "model": "RECIPE",
-    "tokenizer": "NAME", "token": "SECRET", "host": "ADDRESS", "cloud": "WORD", "words": "WORDS",
+    "token": "SECRET", "host": "ADDRESS", "cloud": "WORD", "words": "WORDS", "vector_size": "N", "stream": "FOLDER",
+    "cluster": "WHERE", "suite": "NAMES", "sets": "NAMES", "root_path": "PATH", "replace_spaces": "TEXT",
+    "name": "TITLE", "language": "CODE",
 }  # fmt: skip
 
 
 def _value_of(parameter: Any, record: str) -> str:
-    """Say what a flag takes; ``record`` is typer's own first column, which knows whether it is a number."""
+    """Say what a flag takes: a whole number N, another number X, or a name; ``record`` is typer's own first column."""
     if parameter.metavar:
         return str(parameter.metavar)
     if parameter.name in _VALUES:
         return _VALUES[parameter.name]
-    kind = record.rpartition(" ")[2].lower()
-    return "N" if "int" in kind or "range" in kind else "X" if "float" in kind else "NAME"
+    # After the flags come "INTEGER", "FLOAT RANGE" and the like, in the manner of the release.
+    kind = record.rpartition("--")[2].partition(" ")[2].lower()
+    return "X" if "float" in kind else "N" if "int" in kind else "NAME"
 
 
 def _argument(parameter: Any) -> str:

@@ -13,7 +13,7 @@ from firthian.cli.options import Json, say, show_json
 
 @app.command()
 def info(
-    path: Annotated[str, typer.Argument(help="A folder that Firthian wrote, or a file of vectors.")],
+    path: Annotated[str, typer.Argument(help="A folder of counts, or vectors in any format.")],
     json: Json = False,
 ) -> None:
     """Describe counts or vectors: size, options, where they come from."""

@@ -27,7 +27,7 @@ Cluster = Annotated[
     typer.Option(help="Work on a Ray cluster: auto, ray://HOST:PORT, or local:N; the result does not depend on it."),
 ]
 Source = Annotated[str, typer.Argument(metavar="VECTORS", help="A folder of vectors, or a file in any format.")]
-Topn = Annotated[int, typer.Option(help="How many words to show.")]
+Topn = Annotated[int, typer.Option(help="How many words to show.", min=1)]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 _CORPUS = "Corpus"
@@ -61,7 +61,8 @@ class CountingFlags:
         typer.Option("--keep-positions", help="Left-out words keep their places in windows.", rich_help_panel=_WINDOWS),
     ] = False
     min_count: Annotated[
-        int | None, typer.Option(help="Keep words this frequent. [default: 5]", rich_help_panel=_WORDS)
+        int | None,
+        typer.Option(help="Keep words this frequent. [default: 5; with --vocabulary 1]", rich_help_panel=_WORDS),
     ] = None
     max_vocab: Annotated[int | None, typer.Option(help="Keep only so many words.", rich_help_panel=_WORDS)] = None
     vocabulary: Annotated[

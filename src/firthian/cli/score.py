@@ -19,25 +19,34 @@ def score(
     normalise: Annotated[
         bool, typer.Option("--normalise", help="Let the probabilities of all words sum to one (slower).")
     ] = False,
-    topn: Annotated[int, typer.Option(help="How many surprising words to show.")] = 5,
+    topn: Annotated[int, typer.Option(help="How many surprising words to show.", min=0)] = 5,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: the corpus's own]"),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print how likely documents are, and which words surprised."""
     from firthian.cooccurrence.counts import Counts
     from firthian.corpus.readers import Files
     from firthian.corpus.tokenizer import Tokenizer
+    from firthian.errors import FirthianError
+    from firthian.vectors.documents import tokenizer_of
     from firthian.vectors.likelihood import TextModel, read_documents
     from firthian.vectors.vectors import Vectors
 
+    documents = Files(corpus)
     loaded = Vectors.load(vectors)
     model = TextModel(
         loaded, Counts.load(counts) if counts else None, "seen" if counts else "none", normalise=normalise
     )
-    settings = loaded.record["counts"]["settings"]
-    tokenizer = Tokenizer(settings["tokenizer"], settings["keep_case"], settings["fold_numbers"])
+    # A function that cut the corpus is called only where the user names it: files come from anywhere.
+    capitals = any(word != word.lower() for word in loaded.vocabulary.words)
+    cut = tokenizer_of(loaded) if tokenizer is None else Tokenizer(tokenizer, keep_case=capitals)
+    number = 0
     if not json:
         say(f"{'document':>8} {'tokens':>7} {'unknown':>7} {'log-likelihood':>15} {'per token':>9}  surprising words")
-    for number, tokens in enumerate(read_documents(Files(corpus), tokenizer), start=1):
+    for number, tokens in enumerate(read_documents(documents, cut), start=1):
         result = model.log_prob(tokens)
         known = len(result.words)
         surprises = result.surprises(topn)
@@ -54,3 +63,7 @@ def score(
         shown = ", ".join(f"{word} {gain:.1f}" for word, gain in surprises)
         each = result.total / known if known else float("nan")
         say(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9.3f}  {shown}")
+    if number == 0:
+        raise FirthianError(
+            f"{', '.join(corpus)}: there is no document to score", hint="give text, one document a line"
+        )

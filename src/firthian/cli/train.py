@@ -36,7 +36,9 @@ def train(
     source: Annotated[
         list[str], typer.Argument(help="A folder of counts, or corpus files and folders, or -; for sparse, vectors.")
     ],
-    model: Annotated[str | None, typer.Option("-m", "--model", help="The recipe; see firth models.")] = None,
+    model: Annotated[
+        str | None, typer.Option("-m", "--model", help="The recipe; see firth models. [default: sgns]")
+    ] = None,
     output: Output = None,
     vector_size: Annotated[
         str | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors; auto for bayes.")
@@ -64,7 +66,10 @@ def train(
     json: Json = False,
     counting: Any = None,
 ) -> None:
-    """Learn word vectors from counts or a corpus."""
+    """Learn word vectors from counts or a corpus.
+
+    A corpus is counted as the recipe likes best (firth models NAME says how); flags of counting change that.
+    """
     from firthian.errors import FirthianError
     from firthian.recipes import find_recipe
     from firthian.stopping import catching_signals
@@ -75,7 +80,13 @@ def train(
     flags = {"epochs": epochs, "negative": negative, "covariance": covariance}
     options |= {name: value for name, value in flags.items() if value is not None}
     counting_settings, recipe, dimension = counting.settings(), model or DEFAULT_RECIPE, _dimension(vector_size)
-    data: Any = source[0] if find_recipe(recipe).source == "vectors" else find_source(source, counting_settings)
+    data: Any
+    if find_recipe(recipe).source == "vectors":
+        if len(source) > 1:
+            raise FirthianError(f"the recipe {recipe} learns from one folder or file of vectors", hint="name only one")
+        data = source[0]
+    else:
+        data = find_source(source, counting_settings)
     if dry_run:
         from firthian.forecast import forecast
 
@@ -89,6 +100,12 @@ def train(
     if stream is not None:
         from firthian.stream_training import stream_settings
 
+        idle = {
+            "--memory": memory, "--cluster": cluster, "--checkpoint-every": checkpoint_every, "--resume": resume or None,
+        }  # fmt: skip
+        given = [flag for flag, value in idle.items() if value is not None]
+        if given:
+            raise FirthianError(f"{given[0]} has no meaning for a stream, which always goes on", hint="leave it out")
         chosen = stream_settings(find_recipe(recipe), options, counting_settings, dimension, seed)
         _follow(data, stream, chosen, workers, Path(output), force, json)
         return
@@ -111,12 +128,17 @@ def _follow(
     corpus: Any, folder: str, settings: StreamSettings, workers: int | None, output: Path, force: bool, json: bool
 ) -> None:
     """Learn from documents as they come."""
-    from firthian.storage import check_target
+    from firthian.stopping import Interrupted, catching_signals
+    from firthian.storage import check_folder
     from firthian.stream_training import follow
 
-    check_target(output, force)
-    with on_terminal() as progress:
-        learnt = follow(corpus, folder, settings, workers=workers, progress=progress)
+    check_folder(output, force)
+    try:
+        with catching_signals() as stop, on_terminal() as progress:
+            learnt = follow(corpus, folder, settings, workers=workers, progress=progress, stop=stop)
+    except Interrupted:
+        print(f"firth: what was learnt so far is kept in {folder}", file=sys.stderr)
+        raise
     vectors = learnt.vectors(**settings.result)
     vectors.save(output, force=force)
     if json:

@@ -21,7 +21,9 @@ def uncertain(
     at_equal_count: Annotated[
         bool, typer.Option("--at-equal-count", help="Rank by what the count of a word does not explain.")
     ] = False,
-    neighbors: Annotated[int, typer.Option(help="Also list so many neighbours of each word, with intervals.")] = 0,
+    neighbors: Annotated[
+        int, typer.Option(help="Also list so many neighbours of each word, with intervals.", min=0)
+    ] = 0,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
     analogy: Annotated[
         bool, typer.Option("--analogy", help="Read three words as an analogy a : b :: c : ? with probabilities.")

@@ -18,11 +18,13 @@ from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import evaluate
+from firthian.evaluate.sets import choose
+from firthian.evaluate.suites import find_suites
 from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
 from firthian.storage import new_folder, write_manifest
-from firthian.training import check_dimension, is_counts, train
+from firthian.training import check_dimension, is_counts, refuse_counting, train
 
 KIND, VERSION = "report", 1
 
@@ -52,7 +54,7 @@ class Candidate:
                 raise FirthianError(f"{text}: {pair} is not option=value", hint="write it as psd:cut=0.02,dim=50")
             options[key.strip().replace("-", "_")] = value.strip()
         size = options.pop("dim", options.pop("vector_size", None))
-        if size is not None and not str(size).isdigit():
+        if size is not None and not str(size).isdecimal():
             raise FirthianError(f"{text}: dim must be a whole number", hint="write it as psd:dim=50")
         find_recipe(recipe).settings(options)
         return cls(text, recipe, options, int(size) if size is not None else None)
@@ -114,6 +116,9 @@ def compare_recipes(
     progress = progress or Silent()
     candidates = [item if isinstance(item, Candidate) else Candidate.read(item) for item in recipes]
     _check(candidates, source)
+    # A misspelt set must not be found out after hours of training.
+    sets = sets if sets is None or isinstance(sets, str) else list(sets)
+    choose(sets, [one.name for one in find_suites(suite)])
     with open_executor(cluster, workers) as executor:
         bench = _Bench(source, dict(counting or {}), seed, executor, memory, progress)
         if output is None:
@@ -165,11 +170,7 @@ class _Bench:
     def counts_for(self, recipe: Recipe) -> tuple[Counts, float, str]:
         """Give (counts, the seconds they took, what they are)."""
         if is_counts(self.source):
-            if self.counting:
-                raise FirthianError(
-                    f"counting options ({', '.join(self.counting)}) do not apply to ready counts",
-                    hint="give the corpus instead",
-                )
+            refuse_counting(self.counting, "ready counts", hint="give the corpus instead")
             counts = self.source if isinstance(self.source, Counts) else Counts.load(self.source)
             return counts, 0.0, "as given"
         settings = {"seed": self.seed, **recipe.counting, **self.counting}
@@ -186,7 +187,9 @@ class _Bench:
         entries, found = [], {}
         for candidate in candidates:
             recipe = find_recipe(candidate.recipe)
-            size = candidate.vector_size or (vector_size if recipe.dimension else None)
+            size = candidate.vector_size
+            if size is None and recipe.dimension:
+                size = vector_size
             if recipe.source == "tokens":
                 data, seconds, described = self.source, 0.0, "the text itself"
                 more: dict[str, Any] = {"counting": self.counting}

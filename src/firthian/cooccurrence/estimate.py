@@ -33,6 +33,7 @@ class Estimate:
     memory_bytes: int
     seconds: float
     exact: bool
+    workers: int
     #: How fast this machine counts, beside the one that the cost model was measured on.
     speed: float
 
@@ -43,7 +44,7 @@ class Estimate:
     def describe(self) -> str:
         """Write the figures for people."""
         took = cost.Cost(0.0, self.seconds, self.memory_bytes, self.disk_bytes)
-        return "\n".join([*self.sizes(), *cost.describe(took, check_workers(None))])
+        return "\n".join([*self.sizes(), *cost.describe(took, self.workers)])
 
     def sizes(self) -> list[str]:
         """Write how much there is, for people, a line each."""
@@ -84,12 +85,13 @@ class _Head:
             yield piece
 
 
-def estimate(corpus: Any, **settings: Any) -> Estimate:
-    """Count two beginnings of a corpus, one half the other, and follow their growth to its whole size.
+def estimate(corpus: Any, *, workers: int | None = None, **settings: Any) -> Estimate:
+    """Count two beginnings of a corpus, one a quarter of the other, and follow their growth to its whole size.
 
     Words and pairs grow as powers of the number of tokens (Heaps' law); what they cost says ``firthian.cost``, on a machine as
-    fast as this one was on the sample.
+    fast as this one was on the sample. ``settings`` are those of ``firthian.count``.
     """
+    busy = check_workers(workers)
     source = open_corpus(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
     size = source.size()
     if size is None and isinstance(source, Files):
@@ -98,7 +100,7 @@ def estimate(corpus: Any, **settings: Any) -> Estimate:
     for limit in (SAMPLE_BYTES // 4, SAMPLE_BYTES):
         head = _Head(source, limit)
         begin = time.perf_counter()
-        counts = count(head, **settings)
+        counts = count(head, workers=busy, **settings)
         results.append((head, counts, time.perf_counter() - begin))
         if head.complete:
             break
@@ -118,9 +120,9 @@ def estimate(corpus: Any, **settings: Any) -> Estimate:
         if settings.get("max_vocab"):
             words = min(words, settings["max_vocab"])
         pairs = min(pairs, words * words)
-    total, workers = round(tokens * growth), check_workers(None)
-    speed = cost.speed_of("count", cost.Size(tokens, len(counts.vocabulary), counts.pairs), seconds, workers)
-    took = cost.predict("count", cost.Size(total, words, pairs), workers, speed)
+    total = round(tokens * growth)
+    speed = cost.speed_of("count", cost.Size(tokens, len(counts.vocabulary), counts.pairs), seconds, busy)
+    took = cost.predict("count", cost.Size(total, words, pairs), busy, speed)
     return Estimate(
         sample_bytes=head.read,
         text_bytes=text,
@@ -131,6 +133,7 @@ def estimate(corpus: Any, **settings: Any) -> Estimate:
         memory_bytes=took.peak_bytes,
         seconds=round(took.seconds, 1),
         exact=head.complete,
+        workers=busy,
         speed=round(speed, 3),
     )
 

@@ -82,7 +82,7 @@ def merge(
     vocabulary = Vocabulary.from_counts(total)
     runs = [Renumbered(part, vocabulary) for part in parts]
     blocks = merge_blocks(list(runs), np.sum([run.sizes for run in runs], axis=0), len(vocabulary), Threads(workers))
-    record = {"merged": [part.record for part in parts], "firthian": __version__}
+    record = {"merged": [part.record for part in parts], "settings": _words_cut_by(parts), "firthian": __version__}
     if output is not None:
         with new_folder(output, force) as folder:
             write_counts(folder, blocks, vocabulary, parts[0].options, record)
@@ -102,8 +102,15 @@ def _what_counts(options: CountOptions) -> CountOptions:
     return options if options.sample > 0 else replace(options, sample_mode="drop", seed=0)
 
 
+def _words_cut_by(parts: Sequence[Counts]) -> dict[str, Any]:
+    """Give what all corpora agree on of how words were cut: whoever reads text later cuts it in the same way."""
+    # A record may come from any file.
+    said = [part.record.get("settings") for part in parts]
+    first, *others = [one if isinstance(one, dict) else {} for one in said]
+    names = [name for name in ("tokenizer", "keep_case", "fold_numbers") if name in first]
+    return {name: first[name] for name in names if all(other.get(name) == first[name] for other in others)}
+
+
 def _difference(one: Counts, two: Counts) -> str:
-    theirs = two.options.as_dict()
-    return ", ".join(
-        f"{name} {value} and {theirs[name]}" for name, value in one.options.as_dict().items() if theirs[name] != value
-    )
+    ours, theirs = (_what_counts(part.options).as_dict() for part in (one, two))
+    return ", ".join(f"{name} {value} and {theirs[name]}" for name, value in ours.items() if theirs[name] != value)

@@ -79,9 +79,7 @@ class Tokens:
         """
         seed = (self.options.seed + epoch * _NEXT_EPOCH) % 2**63
         options = dataclasses.replace(self.options, seed=seed)
-        for group in groups(self.spool, self.vocabulary, options, self._executor, group_tokens=1):
-            if group is not None:
-                yield group
+        return groups(self.spool, self.vocabulary, options, self._executor, group_tokens=1)
 
     def close(self) -> None:
         """Remove the folder, unless it is to be kept."""

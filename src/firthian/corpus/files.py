@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from firthian.corpus.remote import find_remote, is_url, open_remote, remote_size
 from firthian.errors import FirthianError, from_os_error, require
+from firthian.storage import kind_of
 
 #: How much of a file is read at a time.
 CHUNK_BYTES = 1 << 20
@@ -35,6 +36,12 @@ def find_files(paths: list[str]) -> list[str]:
         elif is_url(path):
             files.extend(find_remote(path))
         elif os.path.isdir(path):
+            kind = kind_of(Path(path))
+            if kind is not None:
+                raise FirthianError(
+                    f"{path} is a folder that Firthian wrote ({kind}), not text",
+                    hint="give the corpus; one folder of counts may be trained on, firth merge makes one of several",
+                )
             found = [
                 item
                 for item in Path(path).rglob("*")

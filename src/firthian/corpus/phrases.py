@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,11 @@ class PhraseOptions:
             )
         if self.threshold is None:
             object.__setattr__(self, "threshold", _DEFAULT_THRESHOLDS[self.score])
+        elif not math.isfinite(self.threshold):
+            raise FirthianError(
+                f"phrase_threshold must be a finite number, got {self.threshold}",
+                hint=f"{_DEFAULT_THRESHOLDS[self.score]:g} is usual",
+            )
         if not 1 <= self.passes <= 5:
             raise FirthianError(
                 f"phrase_passes must be from 1 to 5, got {self.passes}",

@@ -230,7 +230,7 @@ def _table(path: str, format: str, column: str | None) -> Iterator[Piece]:
     """CSV (quoted) or TSV (plain): a column by name, where there is a header, or by number, where there is none."""
     rows = _csv_rows(path) if format == "csv" else _tsv_rows(path)
     where = -1
-    if column is not None and column.isdigit():
+    if column is not None and column.isdecimal():
         where = int(column) - 1
     for number, row in rows:
         if where < 0:

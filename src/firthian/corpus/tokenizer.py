@@ -149,8 +149,6 @@ class Prepared:
     fold: Array
     number: Array
     undecodable: int
-    #: Where the first undecodable byte stood, or -1.
-    first_undecodable: int = -1
 
 
 @dataclass(frozen=True)
@@ -188,11 +186,10 @@ class Tokenizer:
         if plain and text.isascii():
             classes = _ascii_classes() if self.name == "unicode" and not tokenized else self._classes(tokenized)
             return Prepared(text, classes, _fold_table(not (self.keep_case or tokenized)), number, 0)
-        undecodable, first = 0, -1
+        undecodable = 0
         try:
             decoded = text.decode()
-        except UnicodeDecodeError as error:
-            first = error.start
+        except UnicodeDecodeError:
             decoded, undecodable = _SURROGATES.subn("\ufffd", text.decode("utf-8", "surrogateescape"))
         decoded = _normalised(_thinned(decoded) if _perhaps_crowded(text) else decoded)
         if self.function is not None and not tokenized:
@@ -204,7 +201,7 @@ class Tokenizer:
             # Lower-casing may uncover a pair that composes: J with caron has no capital of its own.
             decoded = _normalised(decoded.lower())
         classes = self._classes(tokenized)
-        return Prepared(decoded.encode("utf-8", "replace"), classes, _fold_table(False), number, undecodable, first)
+        return Prepared(decoded.encode("utf-8", "replace"), classes, _fold_table(False), number, undecodable)
 
     def _classes(self, tokenized: bool) -> Array:
         if tokenized or self.function is not None:
@@ -246,7 +243,8 @@ def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
     try:
         with _folder_on_the_path(os.getcwd()):
             found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as error:
+        # Names that no module can have are values and types that are wrong to Python.
         raise FirthianError(
             f"the tokenizer {name} cannot be loaded ({error})",
             hint="put its module into this folder or on PYTHONPATH",
