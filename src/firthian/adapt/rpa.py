@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ class RPAClassifier(DocumentClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.lam != "auto" and (not isinstance(self.lam, int | float) or not self.lam > 0):
+        if self.lam != "auto" and (not isinstance(self.lam, numbers.Real) or not self.lam > 0):
             raise ParameterError(
                 f"lam must be auto or larger than 0, got {self.lam!r}",
                 hint="0.001 is usual; infinity leaves the vectors alone",

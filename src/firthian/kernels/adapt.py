@@ -56,15 +56,17 @@ def inner_loop(
         # f = c w0 + d f0, for Phi has moved by (p w0 + q f0) x'.
         c, d = xx * p, 1.0 + xx * q
         f_f = c * c * ww + 2.0 * c * d * wf + d * d * ff
+        # Where the document has no vector, any step leaves w as it is: without one, a huge C overflows nothing.
+        empty = f_f + zz == 0.0
         if anchored:
             # eq. 11 from w_t: the margin of the old w under the new Phi.
             loss = max(0.0, 1.0 - y * (c * ww + d * wf + vz))
-            tau = y * loss / (f_f + zz + soft)
+            tau = 0.0 if empty else y * loss / (f_f + zz + soft)
             a, b, beta = 1.0 + tau * c, tau * d, tau
         else:
             w_f = a * c * ww + (a * d + b * c) * wf + b * d * ff
             loss = max(0.0, 1.0 - y * (w_f + vz + beta * zz))
-            tau = y * loss / (f_f + zz + soft)
+            tau = 0.0 if empty else y * loss / (f_f + zz + soft)
             a, b, beta = a + tau * c, b + tau * d, beta + tau
         if frozen:
             break
