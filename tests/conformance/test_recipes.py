@@ -185,7 +185,7 @@ def test_options_are_checked(name):
             for endless in ("inf", float("inf"), float("nan"), None):
                 with pytest.raises(FirthianError, match=option.name):
                     option.check(endless)
-    nothing = dict.fromkeys((option.name for option in find_recipe(name).options))
+    nothing = dict.fromkeys(option.name for option in find_recipe(name).options)
     assert find_recipe(name).settings(nothing) == find_recipe(name).settings({})
 
 

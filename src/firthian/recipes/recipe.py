@@ -58,7 +58,9 @@ class Option:
                 f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}",
                 suggest(str(value), self.choices),
             )
-        if wanted in (int, float) and not (self.low <= result <= self.high and abs(result) < math.inf):
+        # What has a limit below has one above: no model computes with infinity.
+        endless = self.low > -math.inf and result == math.inf
+        if wanted in (int, float) and (endless or not self.low <= result <= self.high):
             raise self._wrong(value)
         return result
 
