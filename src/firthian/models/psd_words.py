@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg  # noqa: F401 - the BLAS of the kernel: it must be there to be held to one thread
 
 from firthian.cooccurrence.counts import Counts
 from firthian.models.psd import Scale
