@@ -37,11 +37,16 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Runs of words longer than this are too rare to be worth their room.
 LONGEST_NGRAM = 5
 
-__all__ = ["DocumentClassifier", "ParameterError", "check_is_fitted", "kind_of"]
+__all__ = ["DocumentClassifier", "ParameterError", "check_is_fitted", "is_number", "kind_of"]
 
 
 class ParameterError(FirthianError, ValueError):
     """A parameter or an input that cannot be used; also a ``ValueError``, as scikit-learn expects."""
+
+
+def is_number(value: Any) -> bool:
+    """Tell real numbers of any kind, NumPy's too, from all else."""
+    return isinstance(value, numbers.Real)
 
 
 def kind_of(X: Any) -> str:
@@ -104,7 +109,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     _table: TypeTable
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.C, numbers.Real) or not self.C > 0:
+        if not is_number(self.C) or not self.C > 0:
             raise ParameterError(
                 f"C must be larger than 0, got {self.C!r}", hint="with C = 0 no example changes anything; 0.01 is usual"
             )
@@ -139,7 +144,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
                 f"class_weight must be None, 'balanced' or a dict, got {self.class_weight!r}", hint="see the manual"
             )
         for label, weight in self.class_weight.items() if isinstance(self.class_weight, Mapping) else ():
-            if not isinstance(weight, numbers.Real) or not 0 < weight < math.inf:
+            if not is_number(weight) or not 0 < weight < math.inf:
                 raise ParameterError(
                     f"class_weight must be a number above 0, got {weight!r} for {label!r}",
                     hint="it multiplies C: 1 changes nothing",

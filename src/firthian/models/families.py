@@ -296,7 +296,7 @@ class Binomial(Family):
 
 def _is_zero(x: Any) -> bool:
     """Tell whether all counts are 0: mu^(1-p) may then overflow, and 0 times infinity is no number."""
-    return np.ndim(x) == 0 and x == 0
+    return bool(np.ndim(x) == 0 and x == 0)
 
 
 def _sigma(eta: Any) -> Any:
