@@ -87,6 +87,7 @@ def test_scaling():
         ("a.tsv", "train\tpos\tgood film\ntest\tneg\tbad film\n", {}),
         ("a.tsv", "text\tlabel\ngood film\tpos\nbad film\tneg\n", {}),
         ("a.csv", 'id,review,stars\n1,"good film",pos\n2,"bad film",neg\n', {"text_column": "review", "label_column": "stars"}),
+        ("a.csv", "\ufefflabel,text\npos,good film\nneg,bad film\n", {}),
         ("a.jsonl", '{"label": "pos", "text": "good film"}\n\n{"label": "neg", "text": "bad film"}\n', {}),
         ("data", '{"y": "pos", "t": "good film"}\n{"y": "neg", "t": "bad film"}\n',
          {"format": "jsonl", "text_column": "t", "label_column": "y"}),
@@ -117,6 +118,7 @@ def test_labelled_files(tmp_path, name, content, options):
         ("a.jsonl", "[1]\n", {}, "not a JSON object"),
         ("a.jsonl", "{\n", {}, "line 1: not JSON"),
         ("a.csv", 'a,"b\n', {}, "record 1"),
+        ("a.csv", 'label,text\npos,"two\nlines"\n,none\n', {}, "record 3: there is no label"),
         ("a.tsv", "a\tb\n", {"format": "xlsx"}, "no format 'xlsx'"),
     ],
 )
@@ -131,6 +133,8 @@ def test_texts_to_classify(tmp_path):
     lines = tmp_path / "a.txt"
     lines.write_text("one text\n\nanother\n")
     assert read_texts(str(lines)) == ["one text", "", "another"]
+    lines.write_bytes("a page\fbreak\r\nand a line\u2028separator".encode())
+    assert read_texts(str(lines)) == ["a page\fbreak", "and a line\u2028separator"]
     table = tmp_path / "a.csv"
     table.write_text('id,body\n1,"one, text"\n')
     assert read_texts(str(table), text_column="body") == ["one, text"]

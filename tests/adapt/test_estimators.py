@@ -262,10 +262,21 @@ def test_growing_from_two_classes_keeps_what_was_learned(two_topics):
 def test_named_classes_are_final(two_topics):
     texts, labels, _, _ = two_topics
     model = RPAClassifier().partial_fit(texts, labels, classes=["animals", "colours"])
+    words = len(model.vocabulary_)
     with pytest.raises(ParameterError, match="label 'plants' is not one of the classes"):
         model.partial_fit(["a rose"], ["plants"])
+    assert len(model.vocabulary_) == words
+    with pytest.raises(ParameterError, match="only 1 of the classes is named"):
+        RPAClassifier().partial_fit(texts, labels, classes=["animals"])
     with pytest.raises(ParameterError, match="balanced"):
         RPAClassifier(class_weight="balanced").partial_fit(texts, labels)
+
+
+@pytest.mark.parametrize("number", [np.float32, np.float64, int])
+def test_numbers_of_any_kind_are_numbers(two_topics, number):
+    texts, labels, test, _ = two_topics
+    model, plain = (RPAClassifier("random:10", C=kind(1), lam=kind(1)).fit(texts, labels) for kind in (number, float))
+    np.testing.assert_array_equal(model.decision_function(test), plain.decision_function(test))
 
 
 # As part of scikit-learn
@@ -300,6 +311,9 @@ def test_in_a_pipeline_and_a_grid(two_topics):
         ({"ngrams": 1.5}, "ngrams must be a whole number from 1"),
         ({"class_weight": "even"}, "class_weight must be"),
         ({"class_weight": {"plants": 2.0}}, "class_weight names 'plants'"),
+        ({"class_weight": {"animals": 0.0}}, "class_weight must be a number above 0, got 0.0 for 'animals'"),
+        ({"class_weight": {"animals": np.inf}}, "class_weight must be a number above 0, got inf"),
+        ({"class_weight": {"animals": "much"}}, "class_weight must be a number above 0, got 'much'"),
         ({"vectors": "onehot"}, "no vectors to re-embed"),
         ({"vectors": "random:no"}, "has no dimension"),
         ({"vectors": "nowhere"}, "neither vectors nor random"),

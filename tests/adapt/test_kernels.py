@@ -205,3 +205,14 @@ def test_empty_documents_change_nothing():
     assert not got["v"].any()
     np.testing.assert_array_equal(got["phi"], phi)
     assert got["tally"][kernel.MISTAKES] == 4
+
+
+@pytest.mark.parametrize("anchored", FORMS)
+@pytest.mark.parametrize("C", [1e-300, 1e300, 1.7e308])
+def test_extreme_costs_stay_finite(anchored, C):
+    """Words without a vector too: their documents are zero until the classifier has moved them."""
+    X, y, phi = random_problem(5)
+    phi[:, :5] = 0
+    X[::3, 5:] = 0
+    got = run(X, y, phi, C, 0.01, anchored=anchored)
+    assert all(np.isfinite(got[name]).all() for name in ("w", "phi", "mean_w", "mean_phi"))

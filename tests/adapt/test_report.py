@@ -116,6 +116,8 @@ def test_adapt_searches(tmp_path, labelled, firth):
         (["-v", "onehot", "--lam", "1"], "lam is about moving vectors"),
         (["--cv", "3", "--grid", "huge"], "no grid 'huge'"),
         (["-C", "0"], "C must be larger than 0"),
+        (["-C", "inf"], "hard margin"),
+        (["--lam", "0"], "lam must be auto or larger than 0"),
         (["-v", "nowhere"], "neither vectors nor random"),
         (["--label-column", "stars"], "no column 'stars'"),
     ],

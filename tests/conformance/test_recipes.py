@@ -182,6 +182,11 @@ def test_options_are_checked(name):
             if np.isfinite(option.low):
                 with pytest.raises(FirthianError, match=option.name):
                     option.check(option.low - 1)
+            for endless in ("inf", float("inf"), float("nan"), None):
+                with pytest.raises(FirthianError, match=option.name):
+                    option.check(endless)
+    nothing = dict.fromkeys(option.name for option in find_recipe(name).options)
+    assert find_recipe(name).settings(nothing) == find_recipe(name).settings({})
 
 
 @pytest.mark.parametrize("name", [recipe.name for recipe in RECIPES if recipe.source == "vectors"])

@@ -211,6 +211,12 @@ def test_pruning_drops_switched_off_dimensions():
     assert solution.extras["covariances"].shape[1] == pack(np.eye(solution.words.shape[1])[None]).shape[1]
 
 
+@pytest.mark.parametrize("wanted", [{"vector_size": 3, "prune": 0.5}, {"vector_size": "auto"}])
+def test_a_text_that_says_nothing_leaves_no_dimension(wanted):
+    with pytest.raises(ft.FirthianError, match="no dimension is in use"):
+        ft.train(small_counts(), "bayes", temper=1e-9, **wanted)
+
+
 def test_stops_when_a_sweep_gains_little():
     vectors = ft.train(small_counts(), "bayes", vector_size=3, epochs=500, tolerance=1e-4)
     assert vectors.record["status"] == "converged"
@@ -230,6 +236,11 @@ def test_covariances_that_do_not_fit_are_refused_with_the_remedy():
 
     with pytest.raises(ft.FirthianError, match=r"budget of 2.0 GB: give --dim \d+ or --covariance diagonal or more"):
         variational.check_memory(Huge(), 100, "full", run)  # type: ignore[arg-type]
+    single, double = (
+        variational.memory_needed(Huge(), 100, "full", run, kind)  # type: ignore[arg-type]
+        for kind in ("float32", "float64")
+    )
+    assert 1.8 * single < double < 2 * single
 
 
 def topic_text(topics: int, each: int = 8, lines: int = 700) -> list[str]:

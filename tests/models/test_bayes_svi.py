@@ -92,6 +92,18 @@ def test_several_batches_are_nearly_as_good_as_one():
     assert np.mean(scores[-3:]) > np.mean(scores[:1]) - 0.05
 
 
+def test_a_text_that_is_read_twice_is_not_twice_as_much_text():
+    lines = [line for seed in range(4) for line in documents(seed)]
+    counting = {"min_count": 1, "sample": 0.0}
+    once, thrice = (
+        ft.train(lines, "bayes-svi", vector_size=2, counting=counting, batch_tokens=600, epochs=epochs)
+        for epochs in (1, 3)
+    )
+    relative = [ask.uncertainty(vectors, "t0w0").relative for vectors in (once, thrice)]
+    # three times the events would make it 1/sqrt(3)
+    assert 0.8 < relative[1] / relative[0] < 1.25
+
+
 def test_no_negative_events_is_refused():
     with pytest.raises(ft.FirthianError, match="vectors are all alike"):
         ft.train(["a b c a b"] * 9, "bayes-svi", vector_size=2, negative=0)

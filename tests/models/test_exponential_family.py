@@ -24,7 +24,6 @@ from tests.reference import likelihood as twin
 DIMENSION = 4
 #: No threads: starting them would take longer than these small problems.
 ALONE = Run(executor=Threads(1))
-NOTHING = unseen.Gradient(*(np.empty(0),) * 4)
 FAMILIES = {
     "gaussian": (Gaussian(), "none"),
     "gaussian-log": (LogGaussian(), "both"),
@@ -113,10 +112,11 @@ def test_the_expansion_is_exact_for_squares_and_close_otherwise(name):
 def test_sampled_gradients_are_right_on_average():
     model, factors, _, _ = problem("binomial")
     side = model.side("words", factors)
-    exact = unseen.Exact().gradient(side, ALONE, 1).vectors
-    mean = np.mean([unseen.Sampled(50).gradient(side, ALONE, turn).vectors for turn in range(200)], axis=0)
-    one = unseen.Sampled(50).gradient(side, ALONE, 1).vectors
-    assert np.linalg.norm(mean - exact) < 0.15 * np.linalg.norm(one - exact)
+    exact = unseen.Exact().gradient(side, ALONE, 1)
+    drawn = [unseen.Sampled(50).gradient(side, ALONE, turn) for turn in range(200)]
+    mean = np.mean([one.vectors for one in drawn], axis=0)
+    assert np.linalg.norm(mean - exact.vectors) < 0.15 * np.linalg.norm(drawn[0].vectors - exact.vectors)
+    assert np.allclose(np.mean([one.curvature for one in drawn], axis=0), exact.curvature, rtol=0.02)
 
 
 def test_emf_is_the_expected_loss_of_sgns():
@@ -166,7 +166,7 @@ def test_conjugate_gradients_solve_each_row():
     model, factors, matrix, _ = problem("tweedie", size=15, truncate_weights=10.0)
     side = FirstStep(model).side("words", factors)
     ridge = 0.1
-    ConjugateGradients(60).move(side, NOTHING, unseen.Ignored(), ALONE, 0, ridge)
+    ConjugateGradients(60).move(side, unseen.NO_GRADIENT, unseen.Ignored(), ALONE, 0, ridge)
     for row in range(15):
         seen = np.flatnonzero(matrix[row])
         x = matrix[row, seen]
@@ -386,6 +386,22 @@ def test_bad_input_is_told():
     for name, option in (("tweedie", {"power": 0.5}), ("sgns", {"negative": -1}), ("tweedie", {"truncate_weights": 0})):
         with pytest.raises(FirthianError, match=next(iter(option))):
             ft.train(counts, name, vector_size=2, **option)
+    with pytest.raises(FirthianError, match="early_stop chooses between iterations"):
+        IWLRLS(early_stop=True)
+    few = counts_of(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    for solver, power in ((IWLRLS(iterations=3, early_stop=True), 1.25), (IWLRLS(), "auto")):
+        with pytest.raises(FirthianError, match="2 pairs are too few to hold some out"):
+            solver.solve(ef.tweedie(few, ALONE, power), 1, ALONE)
+
+
+def test_any_seed_holds_pairs_out():
+    held = []
+    for seed in (1, 2, 2**63, 2**64 + 1):
+        model = problem("binomial")[0]
+        model.run = Run(seed=seed, executor=Threads(1))
+        held.append(model.hold_out(0.3).rows.tolist())
+    assert held[0] == held[3]
+    assert held[0] != held[1] != held[2]
 
 
 def test_a_predictor_that_overflows_is_damped_and_reported():
@@ -399,3 +415,15 @@ def test_a_predictor_that_overflows_is_damped_and_reported():
     found = sweep(model, factors, unseen.Exact(), rule, 20, 0.0, ALONE)
     assert (np.diff(found) <= 0).all()
     assert rule.halved > 0
+
+
+def test_a_row_without_a_direction_stays_where_it_is():
+    model, factors, _, _ = problem("poisson", size=20)
+    side = model.side("words", factors)
+    gradient = unseen.Exact().gradient(side, ALONE, 1)
+    gradient.vectors[3] = np.nan
+    before, rule = side.left[3].copy(), steps.choose("newton")
+    rule.move(side, gradient, unseen.Exact(), ALONE, 1, 0.0)
+    assert rule.kept == 1
+    assert np.array_equal(side.left[3], before)
+    assert np.isfinite(side.left).all()

@@ -109,7 +109,7 @@ def test_kernels_agree_with_the_family_and_with_the_slow_twin(family):
         assert np.isclose(slope, family.slope(x, eta, rho))
         assert np.isclose(curvature, family.curvature(eta, rho, x))
         level, slope, bend = kernel.unseen_terms(family.code, family.parameter, eta)
-        assert np.allclose((level, slope), family.unseen(eta))
+        assert np.allclose((level, slope, bend), family.unseen(eta))
         ahead, behind = (kernel.unseen_terms(family.code, family.parameter, eta + step)[1] for step in (1e-5, -1e-5))
         assert np.isclose(bend, (ahead - behind) / 2e-5, rtol=1e-4, atol=1e-8)
 
@@ -131,6 +131,9 @@ def test_extreme_predictors_do_no_harm():
     eta = np.array([-200.0, 200.0], dtype=np.float32)
     assert np.isfinite(Binomial().loss(np.float32(1), eta, np.float32(1))).all()
     assert np.allclose(Binomial().slope(np.float32(0), eta, np.float32(1)), [0, 1])
+    # mu^(1-p) is beyond a float, and an unseen pair has none of it
+    low = np.float32([-200])
+    assert np.allclose([Tweedie(1.95).loss(np.float32(0), low), Tweedie(1.95).slope(np.float32(0), low)], 0, atol=1e-3)
 
 
 def test_bad_parameters_are_told():

@@ -8,8 +8,8 @@ import scipy.sparse
 
 import firthian as ft
 from firthian.errors import FirthianError
-from firthian.models.psd import WeightedPMI
-from firthian.models.psd_words import Relations, regress
+from firthian.models.psd import Scale, WeightedPMI
+from firthian.models.psd_words import Relations, regress, relate
 from firthian.run import Run
 from firthian.solvers.block_descent import BlockDescent
 from firthian.solvers.operators import SparseOperator
@@ -17,6 +17,7 @@ from firthian.solvers.spectral import top_eigen, top_singular
 from firthian.vectors.added import add_words
 from firthian.vectors.likelihood import TextModel
 from firthian.vectors.psd_factor import PSDFactor
+from tests.models.common import counts_of
 from tests.reference import psd as twin
 
 
@@ -51,14 +52,59 @@ def dense_problem(counts, kappa=0.02, cut=0.05):
 @pytest.mark.parametrize("ridge", [0.0, 1.5])
 def test_block_descent_equals_its_dense_twin(counts, ridge):
     g, w, seen = dense_problem(counts)
-    if counts.options.context == "both":
-        seen = seen | np.eye(len(g), dtype=bool) & seen
     expected, losses = twin.block_descent(g, w, seen, 5, 6, ridge)
     model = WeightedPMI(counts, Run(), cut=0.05)
     solution = BlockDescent(iterations=6, ridge=ridge, step=1.0, centre=False).solve(model, 5, Run())
     fitted = solution.words.astype(np.float64) @ solution.words.T
     assert np.abs(fitted - expected).max() < 1e-5 * max(1, np.abs(expected).max()) * 10
     assert np.allclose(solution.objective, losses, rtol=1e-4)
+
+
+def test_targets_and_weights_are_those_of_the_dense_twin(counts):
+    g, w, seen = dense_problem(counts)
+    model = WeightedPMI(counts, Run(), cut=0.05)
+    rows = np.repeat(np.arange(model.words), np.diff(model.indptr))
+    assert model.indices.size == seen.sum()
+    assert np.allclose(model.weights, w[rows, model.indices], rtol=1e-6, atol=0)
+    assert np.allclose(model.targets, g[rows, model.indices], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("core", [None, 2])
+def test_directions_that_cancel_or_meet_a_round_number_stay_in_their_places(core):
+    """Sums of sparse matrices leave out zeros, so a target that happens to be 0 (or -1) must not shift the others."""
+    x = np.array([[0.0, 1, 2, 3], [1, 0, 3, 1], [2, 1, 0, 4], [5, 1, 1, 0]])
+    counts = counts_of(x, "left")
+
+    class Chosen(Scale):
+        def targets(self, counts, expected):
+            # 1 for a count of 1, -1 for the others: the directions of some pairs cancel, others add up to -1
+            return np.where(counts == 1, 1.0, -1.0)
+
+        def weights(self, counts):
+            return np.full(counts.shape, 0.5)
+
+    chosen = Chosen(0.02, 1.0, 0.5)
+    g = np.where(x == 1, 1.0, -1.0)
+    mean = (g + g.T) / 2
+    if core is None:
+        model = WeightedPMI(counts, Run())
+        model.indptr, model.indices, values = model_arrays(counts)
+        rows = np.repeat(np.arange(4), np.diff(model.indptr))
+        model.targets = chosen.targets(values, None).astype(np.float32)
+        model.weights = np.where(rows == model.indices, 0, 0.5).astype(np.float32)
+        model._symmetrise(4)
+        rows, columns, targets = np.repeat(np.arange(4), np.diff(model.indptr)), model.indices, model.targets
+    else:
+        ids = np.array([0, 1, -1, -1])
+        relations = relate(counts, np.array([2, 3]), ids, chosen)
+        rows = np.repeat([2, 3], np.diff(relations.indptr))
+        columns, targets = relations.indices, relations.targets
+    assert targets.size == (12 if core is None else 4)
+    assert np.allclose(targets, mean[rows, columns])
+
+
+def model_arrays(counts):
+    return np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.values)
 
 
 def test_longer_steps_get_further(counts):

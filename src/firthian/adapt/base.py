@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -36,11 +37,16 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Runs of words longer than this are too rare to be worth their room.
 LONGEST_NGRAM = 5
 
-__all__ = ["DocumentClassifier", "ParameterError", "check_is_fitted", "kind_of"]
+__all__ = ["DocumentClassifier", "ParameterError", "check_is_fitted", "is_number", "kind_of"]
 
 
 class ParameterError(FirthianError, ValueError):
     """A parameter or an input that cannot be used; also a ``ValueError``, as scikit-learn expects."""
+
+
+def is_number(value: Any) -> bool:
+    """Tell real numbers of any kind, NumPy's too, from all else."""
+    return isinstance(value, numbers.Real)
 
 
 def kind_of(X: Any) -> str:
@@ -103,7 +109,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     _table: TypeTable
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.C, int | float) or not self.C > 0:
+        if not is_number(self.C) or not self.C > 0:
             raise ParameterError(
                 f"C must be larger than 0, got {self.C!r}", hint="with C = 0 no example changes anything; 0.01 is usual"
             )
@@ -137,6 +143,12 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             raise ParameterError(
                 f"class_weight must be None, 'balanced' or a dict, got {self.class_weight!r}", hint="see the manual"
             )
+        for label, weight in self.class_weight.items() if isinstance(self.class_weight, Mapping) else ():
+            if not is_number(weight) or not 0 < weight < math.inf:
+                raise ParameterError(
+                    f"class_weight must be a number above 0, got {weight!r} for {label!r}",
+                    hint="it multiplies C: 1 changes nothing",
+                )
 
     def _rule(self) -> Rule:
         return Rule(lam=math.inf, averaged=bool(self.averaged))
@@ -296,8 +308,15 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             counts, labels = self._start(X, y, stream=True)
             self.classes_known_ = classes is not None
             self.classes_ = np.unique(labels if classes is None else classes)
+            if self.classes_known_ and self.classes_.size < 2:
+                raise ParameterError(
+                    f"only {self.classes_.size} of the classes is named", hint="name two classes or more, or none"
+                )
             self.ensemble_ = Ensemble(self._ensemble_base(), self.classes_.size, self._has_one_hot(), self.multi_class)
         else:
+            if self.classes_known_ and y is not None:
+                # before the vocabulary grows: a call that is refused changes nothing
+                self._check_known(np.asarray(y))
             counts, read = self._read(X, y, "grow")
             labels = np.asarray(read)
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -309,16 +328,21 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
 
     def _codes(self, labels: Array) -> Array:
         """Number the labels; new ones are new classes, or an error where the classes were named."""
+        if self.classes_known_:
+            self._check_known(labels)
         fresh = np.setdiff1d(labels, self.classes_)
-        if fresh.size and self.classes_known_:
-            raise ParameterError(
-                f"the label {fresh.tolist()[0]!r} is not one of the classes",
-                hint="name every class in the first partial_fit, or none so that they grow",
-            )
         if fresh.size:
             old, self.classes_ = self.classes_, np.union1d(self.classes_, fresh)
             self.ensemble_.grow_classes(np.searchsorted(self.classes_, old).tolist(), self.classes_.size)
         return np.searchsorted(self.classes_, labels)
+
+    def _check_known(self, labels: Array) -> None:
+        fresh = np.setdiff1d(labels, self.classes_)
+        if fresh.size:
+            raise ParameterError(
+                f"the label {fresh.tolist()[0]!r} is not one of the classes",
+                hint="name every class in the first partial_fit, or none so that they grow",
+            )
 
     def _learn(self, counts: Any, codes: Array, orders: Sequence[Array]) -> None:
         self.n_empty_ += int(np.count_nonzero(np.diff(counts.indptr) == 0))

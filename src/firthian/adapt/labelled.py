@@ -77,7 +77,9 @@ def read_texts(path: str, *, format: str = "auto", text_column: str | None = Non
     """Read texts to be classified: one a line, or a column of a table."""
     chosen = "lines" if format == "auto" and plain_suffix(path) not in (".tsv", ".csv", ".jsonl", ".ndjson") else format
     if chosen == "lines":
-        return _decoded(path).splitlines()
+        # not splitlines, which also cuts at form feeds and Unicode's own ends of lines
+        lines = _decoded(path).split("\n")
+        return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
     named = {"text": text_column, "label": None, "split": None}
     texts = []
     for where, record in _records(path, _format(path, chosen), named):
@@ -97,7 +99,8 @@ def _format(path: str, format: str) -> str:
 
 
 def _decoded(path: str) -> str:
-    return whole_text(path, LARGEST_BYTES).decode("utf-8", "replace")
+    # spreadsheets put a mark before the first byte, which is no part of the first name
+    return whole_text(path, LARGEST_BYTES).decode("utf-8-sig", "replace")
 
 
 def _records(path: str, format: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -147,7 +150,8 @@ def _table_records(path: str, format: str, named: dict[str, str | None]) -> Iter
             ) from None
         if not any(row):
             continue
-        where = f"{path}, line {number}"
+        # a quoted text may go over several lines, so those of a CSV are not numbered
+        where = f"{path}, {'record' if format == 'csv' else 'line'} {number}"
         if not columns:
             columns, header = _columns(path, row, named)
             if header:

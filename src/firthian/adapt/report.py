@@ -62,7 +62,7 @@ def calibration(decision: Array, right: Array) -> dict[str, Any]:
         return {}
     even = np.arange(margin.size) % 2 == 0
     slope, offset = _platt(margin[even], right[even])
-    probability = 1 / (1 + np.exp(-(slope * margin[~even] + offset)))
+    probability = 1 / (1 + np.exp(-np.clip(slope * margin[~even] + offset, -700, 700)))
     truth = right[~even].astype(float)
     bins = np.minimum((probability * _BINS).astype(int), _BINS - 1)
     table, error = [], 0.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from firthian.adapt.base import DocumentClassifier, ParameterError, check_is_fitted
+from firthian.adapt.base import DocumentClassifier, ParameterError, check_is_fitted, is_number
 from firthian.adapt.examples import Examples
 from firthian.adapt.learner import Rule
 from firthian.adapt.ngrams import is_ngram
@@ -109,7 +109,7 @@ class RPAClassifier(DocumentClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.lam != "auto" and (not isinstance(self.lam, int | float) or not self.lam > 0):
+        if self.lam != "auto" and (not is_number(self.lam) or not float(self.lam) > 0):
             raise ParameterError(
                 f"lam must be auto or larger than 0, got {self.lam!r}",
                 hint="0.001 is usual; infinity leaves the vectors alone",

@@ -56,31 +56,33 @@ def inner_loop(
         # f = c w0 + d f0, for Phi has moved by (p w0 + q f0) x'.
         c, d = xx * p, 1.0 + xx * q
         f_f = c * c * ww + 2.0 * c * d * wf + d * d * ff
+        # Where the document has no vector, no step moves w, and where w is 0, none moves Phi. Taking none keeps the lengths of
+        # such steps, which a huge C makes huge, from overflowing.
+        empty = f_f + zz == 0.0
         if anchored:
             # eq. 11 from w_t: the margin of the old w under the new Phi.
             loss = max(0.0, 1.0 - y * (c * ww + d * wf + vz))
-            tau = y * loss / (f_f + zz + soft)
+            tau = 0.0 if empty else y * loss / (f_f + zz + soft)
             a, b, beta = 1.0 + tau * c, tau * d, tau
         else:
             w_f = a * c * ww + (a * d + b * c) * wf + b * d * ff
             loss = max(0.0, 1.0 - y * (w_f + vz + beta * zz))
-            tau = y * loss / (f_f + zz + soft)
+            tau = 0.0 if empty else y * loss / (f_f + zz + soft)
             a, b, beta = a + tau * c, b + tau * d, beta + tau
         if frozen:
             break
-        w_w = a * a * ww + 2.0 * a * b * wf + b * b * ff
+        reach = xx * (a * a * ww + 2.0 * a * b * wf + b * b * ff)
         w_f0 = a * wf + b * ff
         w_w0 = a * ww + b * wf
         hot = vz + beta * zz
-        denominator = w_w * xx + stiff
         if anchored:
             # eq. 12 from Phi_t: the margin of the new w under the old Phi.
             loss = max(0.0, 1.0 - y * (w_f0 + hot))
-            tau = y * loss / denominator if denominator > 0.0 else 0.0
+            tau = y * loss / (reach + stiff) if reach > 0.0 else 0.0
             p, q = tau * a, tau * b
         else:
             loss = max(0.0, 1.0 - y * (c * w_w0 + d * w_f0 + hot))
-            tau = y * loss / denominator if denominator > 0.0 else 0.0
+            tau = y * loss / (reach + stiff) if reach > 0.0 else 0.0
             p, q = p + tau * a, q + tau * b
         # The objective (1a), to see whether it still moves.
         loss = max(0.0, 1.0 - y * (xx * p * w_w0 + (1.0 + xx * q) * w_f0 + hot))

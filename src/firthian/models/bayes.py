@@ -14,6 +14,7 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
+from firthian.models.weighting import on_pattern
 from firthian.parallel import constant
 from firthian.run import Run
 
@@ -170,31 +171,21 @@ def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> S
         (np.concatenate([events for _, events in drawn]), np.concatenate([columns for columns, _ in drawn]), sizes),
         shape=counts.shape,
     )
-    # The union of both patterns; the zeros that adding 0·X leaves are the places without a negative event.
+    # The union of both patterns.
     seen = scipy.sparse.csr_array(
         (np.ones(counts.pairs, np.float32), np.array(counts.indices), np.array(counts.indptr)), shape=counts.shape
     )
     pattern = seen + (sample != 0).astype(np.float32)
     pattern.sort_indices()
-    positive = _on_pattern(pattern, counts.to_scipy())
+    positive = on_pattern(pattern, counts.to_scipy().astype(np.float32))
     return Side(
         pattern.indptr.astype(np.int64),
         pattern.indices.astype(np.int32),
         positive,
-        _on_pattern(pattern, sample),
+        on_pattern(pattern, sample),
         np.zeros(words),
         np.zeros(words),
     )
-
-
-def _on_pattern(pattern: Any, matrix: Any) -> Array:
-    """Give the values of ``matrix`` at every place of ``pattern``, which contains its own; both have sorted rows."""
-    width = pattern.shape[1]
-    places = np.repeat(np.arange(pattern.shape[0], dtype=np.int64) * width, np.diff(pattern.indptr)) + pattern.indices
-    wanted = np.repeat(np.arange(matrix.shape[0], dtype=np.int64) * width, np.diff(matrix.indptr)) + matrix.indices
-    values = np.zeros(places.size, dtype=np.float32)
-    values[np.searchsorted(places, wanted)] = matrix.data
-    return values
 
 
 def transposed(side: Side) -> Side:

@@ -326,7 +326,7 @@ def _hidden(pairs: SeenPairs, share: float, seed: int) -> tuple[SeenPairs, HeldO
     """Mark a share of the pairs as held out (negative counts); (i, j) and (j, i) together."""
     rows = np.repeat(np.arange(pairs.rows), np.diff(pairs.indptr))
     low, high = np.minimum(rows, pairs.indices), np.maximum(rows, pairs.indices)
-    key = (low * pairs.rows + high).astype(np.uint64) + np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
+    key = (low * pairs.rows + high).astype(np.uint64) + np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64)
     # splitmix64: a number that belongs to the pair and the seed
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)

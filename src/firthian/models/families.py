@@ -66,8 +66,8 @@ class Family:
         """Give the expected second derivative of the loss by eta."""
         return self.weight(np.exp(eta))
 
-    def unseen(self, product: Any) -> tuple[Any, Any]:
-        """Give phi(u·c) and its slope, where an unseen pair costs rho·phi."""
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
+        """Give phi(u·c), its slope and its bend, where an unseen pair costs rho·phi."""
         raise NotImplementedError
 
 
@@ -112,9 +112,9 @@ class Gaussian(Family):
         """rho."""
         return rho + np.zeros_like(eta)
 
-    def unseen(self, product: Any) -> tuple[Any, Any]:
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
         """phi = s²/2."""
-        return 0.5 * product**2, product
+        return 0.5 * product**2, product, np.ones_like(product)
 
 
 class Poisson(Family):
@@ -142,10 +142,10 @@ class Poisson(Family):
         """mu - x."""
         return np.exp(eta) - x
 
-    def unseen(self, product: Any) -> tuple[Any, Any]:
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
         """phi = e^s."""
         value = np.exp(product)
-        return value, value
+        return value, value, value
 
 
 class Tweedie(Family):
@@ -180,17 +180,19 @@ class Tweedie(Family):
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """mu^(2-p)/(2-p) - x·(mu^(1-p) - 1)/(1-p): the 1 keeps it small as p approaches 1."""
         p = self.parameter
-        return np.exp((2 - p) * eta) / (2 - p) - x * np.expm1((1 - p) * eta) / (1 - p)
+        first = np.exp((2 - p) * eta) / (2 - p)
+        return first if _is_zero(x) else first - x * np.expm1((1 - p) * eta) / (1 - p)
 
     def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """mu^(2-p) - x·mu^(1-p)."""
         p = self.parameter
-        return np.exp((2 - p) * eta) - x * np.exp((1 - p) * eta)
+        first = np.exp((2 - p) * eta)
+        return first if _is_zero(x) else first - x * np.exp((1 - p) * eta)
 
-    def unseen(self, product: Any) -> tuple[Any, Any]:
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
         """phi = e^((2-p)s)/(2-p)."""
         slope = np.exp(self.share_power * product)
-        return slope / self.share_power, slope
+        return slope / self.share_power, slope, self.share_power * slope
 
 
 class LogGaussian(Tweedie):
@@ -238,10 +240,10 @@ class NegativeBinomial(Family):
         mu = np.exp(eta)
         return (mu - x) / (1 + mu / self.parameter)
 
-    def unseen(self, product: Any) -> tuple[Any, Any]:
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
         """phi = e^s: Poisson's, which bounds its own from above."""
         value = np.exp(product)
-        return value, value
+        return value, value, value
 
 
 class Binomial(Family):
@@ -286,9 +288,15 @@ class Binomial(Family):
         sigma = _sigma(eta)
         return (rho + x) * sigma * (1 - sigma)
 
-    def unseen(self, product: Any) -> tuple[Any, Any]:
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
         """phi = log(1 + e^s)."""
-        return _softplus(product), _sigma(product)
+        sigma = _sigma(product)
+        return _softplus(product), sigma, sigma * (1 - sigma)
+
+
+def _is_zero(x: Any) -> bool:
+    """Tell whether all counts are 0: mu^(1-p) may then overflow, and 0 times infinity is no number."""
+    return bool(np.ndim(x) == 0 and x == 0)
 
 
 def _sigma(eta: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
+from firthian.models.weighting import on_pattern
 from firthian.parallel import constant
 from firthian.run import Run
 
@@ -89,17 +90,13 @@ class WeightedPMI:
         shape = (words, words)
         weight = scipy.sparse.csr_array((self.weights, self.indices, self.indptr), shape=shape)
         product = scipy.sparse.csr_array((self.weights * self.targets, self.indices, self.indptr), shape=shape)
-        # A tiny value keeps the diagonal in both patterns, so that they stay the same.
+        # A sum of sparse matrices leaves out its zeros: the diagonal, whose weights are 0, of both; and of the products a
+        # pair whose two directions cancel, so that theirs may be the smaller pattern.
         weight, product = (weight + weight.T).tocsr(), (product + product.T).tocsr()
-        pattern = (abs(weight) + abs(product)).tocsr()
-        pattern.data[:] = 1.0
-        pattern.sort_indices()
-        self.indptr, self.indices = pattern.indptr, pattern.indices
-        self.weights = (_on(weight, pattern) / 2).astype(np.float32)
-        total = _on(product, pattern) / 2
-        self.targets = np.divide(total, self.weights, out=np.zeros_like(total), where=self.weights > 0).astype(
-            np.float32
-        )
+        weight.sort_indices()
+        product.sort_indices()
+        self.indptr, self.indices, self.weights = weight.indptr, weight.indices, weight.data / 2
+        self.targets = on_pattern(weight, product) / weight.data
 
     def loss(self, fitted: Array) -> float:
         """Half of the weighted squared error on the seen pairs, eq. 14; ``fitted`` is U·Uᵀ on the pattern."""
@@ -120,13 +117,6 @@ def _corner(counts: Counts, words: int) -> tuple[Array, Array, Array]:
     inside = counts.indices[:end] < words
     before = np.concatenate([[0], np.cumsum(inside)])
     return before[counts.indptr[: words + 1]], counts.indices[:end][inside], counts.values[:end][inside]
-
-
-def _on(matrix: Any, pattern: Any) -> Array:
-    """Give a matrix's values on a pattern that contains its own."""
-    joined = (pattern + matrix).tocsr()
-    joined.sort_indices()
-    return np.asarray(joined.data - 1.0)
 
 
 def _root_at(values: Array, pairs: int, power: float) -> float:

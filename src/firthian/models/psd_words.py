@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg  # noqa: F401 - the BLAS of the kernel: it must be there to be held to one thread
 
 from firthian.cooccurrence.counts import Counts
 from firthian.models.psd import Scale
+from firthian.models.weighting import on_pattern
 from firthian.run import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -53,7 +55,7 @@ def relate(counts: Counts, words: Array, core_ids: Array, scale: Scale) -> Relat
     else:
         backward = _part(counts.to_scipy().T.tocsr(), counts, words, core_ids, scale, transposed=True)
         weight, product = forward[0] + backward[0], forward[1] + backward[1]
-    # Both have the same pattern: a target of exactly 0 is kept as a tiny one.
+    # A sum of sparse matrices leaves out its zeros, and products of both directions may cancel: weights cannot.
     weight, product = scipy.sparse.csr_array(weight), scipy.sparse.csr_array(product)
     weight.sort_indices()
     product.sort_indices()
@@ -61,7 +63,7 @@ def relate(counts: Counts, words: Array, core_ids: Array, scale: Scale) -> Relat
         weight.indptr.astype(np.int64),
         weight.indices.astype(np.int32),
         weight.data.astype(np.float32),
-        (product.data / weight.data).astype(np.float32),
+        (on_pattern(weight, product) / weight.data).astype(np.float32),
     )
 
 
@@ -79,7 +81,6 @@ def _part(
     expected = one[words[row]] * (other[old] / counts.total)
     weight = scale.weights(value)
     target = scale.targets(value, expected)
-    target = np.where(target == 0, 1e-12, target)
     shape = (words.size, int(core_ids.max(initial=0)) + 1)
     sums = scipy.sparse.coo_array((weight, (row, column)), shape=shape).tocsr()
     products = scipy.sparse.coo_array((weight * target, (row, column)), shape=shape).tocsr()

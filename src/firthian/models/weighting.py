@@ -58,6 +58,24 @@ def inverse_powers(values: Array, power: float) -> Array:
     return powers
 
 
+def on_pattern(pattern: Any, matrix: Any) -> Array:
+    """Give the values of ``matrix`` at every place of ``pattern``, which contains its own; both have sorted rows.
+
+    >>> import scipy.sparse
+    >>> pattern, matrix = scipy.sparse.csr_array(np.ones((2, 2))), scipy.sparse.csr_array(np.diag([-1.0, 3.0]))
+    >>> on_pattern(pattern, matrix)
+    array([-1., 0., 0., 3.])
+    """
+    width = pattern.shape[1]
+    places, wanted = (
+        np.repeat(np.arange(one.shape[0], dtype=np.int64) * width, np.diff(one.indptr)) + one.indices
+        for one in (pattern, matrix)
+    )
+    values = np.zeros(places.size, dtype=matrix.dtype)
+    values[np.searchsorted(places, wanted)] = matrix.data
+    return values
+
+
 def two_sides(counts: Counts, recipe: str) -> tuple[Any, Any]:
     """Give the counts of contexts to the left and to the right of each word, as SciPy CSR arrays.
 

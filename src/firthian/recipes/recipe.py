@@ -35,10 +35,10 @@ class Option:
 
     def check(self, value: Any) -> Any:
         """Read a value, given as itself or as text, and say what is wrong with it."""
-        if value is None or (isinstance(value, str) and value in self.words):
+        if isinstance(value, str) and value in self.words:
             return value
         wanted: type = int if self.whole else float
-        if self.default is not None and self.default not in self.words:
+        if self.default not in self.words:
             wanted = type(self.default)
         try:
             if wanted is bool:
@@ -51,14 +51,16 @@ class Option:
                     raise ValueError
             else:
                 result = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise self._wrong(value) from None
         if self.choices and result not in self.choices:
             raise FirthianError(
                 f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}",
                 suggest(str(value), self.choices),
             )
-        if wanted in (int, float) and not self.low <= result <= self.high:
+        # What has a limit below has one above: no model computes with infinity.
+        endless = self.low > -math.inf and result == math.inf
+        if wanted in (int, float) and (endless or not self.low <= result <= self.high):
             raise self._wrong(value)
         return result
 
@@ -118,7 +120,7 @@ class Recipe:
     memory_with: Mapping[tuple[str, Any], Memory] = field(default_factory=dict)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Check the options a user gave and fill in the others."""
+        """Check the options a user gave and fill in the others, those that are None too."""
         known = {option.name: option for option in self.options}
         for name in given:
             if name not in known:
@@ -126,7 +128,8 @@ class Recipe:
                     f"the recipe {self.name} has no option {name!r}",
                     suggest(name, known) if known else "it has none",
                 )
-        return {name: option.check(given.get(name, option.default)) for name, option in known.items()}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return {name: option.check(chosen.get(name, option.default)) for name, option in known.items()}
 
     def part(self, which: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Give the settings that belong to one part."""

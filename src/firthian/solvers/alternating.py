@@ -93,7 +93,9 @@ def sweep(
         half, turn = number % 2, number + 1
         side = model.side(("contexts", "words")[half], factors)
         # The loss at the start of a sweep is the one after the last: it costs little beside the gradient.
-        gradient = treatment.gradient(side, run, turn, value=half == 0 or rule.needs_value)
+        gradient = unseen.NO_GRADIENT
+        if half == 0 or rule.needs_gradient:
+            gradient = treatment.gradient(side, run, turn, value=half == 0 or rule.needs_value)
         if half == 0:
             _note(objective, float(gradient.losses.sum()), factors, ridge, run)
         rule.move(side, gradient, treatment, run, turn, ridge)

@@ -19,7 +19,7 @@ from firthian.models.bayes import BayesianLogistic, Side
 from firthian.packing import unpack
 from firthian.run import Run
 from firthian.solvers.posterior import BLOCK, Gaussians, Moments, State
-from firthian.solvers.variational import background_of, gather_block
+from firthian.solvers.variational import background_of, check_failures, gather_block
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -66,10 +66,11 @@ def _renew(
 
     here = slice(first, first + pairs.shape[0])
     means, moments = side.means[here].copy(), np.empty_like(side.moments[here])
-    posterior(
+    failed = posterior(
         pairs, listed, np.zeros(means.shape), shared, factor, prior, side.free, side.fixed, side.diagonal, 0,
         means, moments, side.covariances[here], side.log_determinants[here],
     )  # fmt: skip
+    check_failures(failed)
 
 
 def score_moments(state: State) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ FLOOR = 0.1
 class ConjugateGradients:
     """A rule for ``sweep``: rows move towards the minimum of their weighted squares, ridge included."""
 
-    needs_value = False
+    needs_gradient = needs_value = False
 
     def __init__(self, steps: int = 1) -> None:
         self.steps = steps

@@ -42,7 +42,9 @@ class IWLRLS:
     squares problem by ``epochs`` passes of Adagrad from a random start (``firthian.solvers.squares``).
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("side", "start", "stats", "family", "hold_out")
+    requires: ClassVar[tuple[str, ...]] = (
+        "side", "start", "stats", "words", "family", "hold_out", "profile",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -59,6 +61,10 @@ class IWLRLS:
     ) -> None:
         if solver == "adagrad" and ridge > 0:
             raise FirthianError("solver=adagrad has no ridge", hint="set ridge=0, or solver=sweeps")
+        if early_stop and iterations == 1:
+            raise FirthianError(
+                "early_stop chooses between iterations, and there is one", hint="give more, such as --set iterations=10"
+            )
         self.iterations = iterations
         self.solver = solver
         self.epochs = EPOCHS[solver] if epochs == "auto" else int(epochs)
@@ -77,7 +83,7 @@ class IWLRLS:
             unseen.check_dense(model.words, dimension, run)
         way: Sweeps | Passes = Sweeps(self) if self.solver == "sweeps" else Passes(self)
         start = way.start(model, dimension, run)
-        held = model.hold_out(HELD_OUT) if self.early_stop or model.profile else None
+        held = _hold_out(model) if self.early_stop or model.profile else None
         factors = _copy(start)
         objective = way.first(model, factors, run, "first")
         if model.profile and held is not None:
@@ -200,6 +206,16 @@ class Passes:
             facts["clipped_responses"],
             facts["clipped_weights"],
         )
+
+
+def _hold_out(model: Any) -> HeldOut:
+    held: HeldOut = model.hold_out(HELD_OUT)
+    if held.rows.size in (0, model.pairs.values.size):
+        raise FirthianError(
+            f"{model.pairs.values.size:,} pairs are too few to hold some out",
+            hint="use a larger corpus, or leave out early_stop and power=auto",
+        )
+    return held
 
 
 def _copy(factors: Factors) -> Factors:

@@ -10,7 +10,7 @@ import numpy as np
 
 from firthian.models.ard import Relevance
 from firthian.packing import diagonal_places, pack, packed_size, triangle, unpack
-from firthian.run import Run
+from firthian.run import Run, one_blas_thread
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -126,6 +126,7 @@ class Gaussians:
             )
         )
 
+    @one_blas_thread()
     def transform(self, matrix: Array, run: Run) -> None:
         """Replace w by ``matrix`` w, in every row; the matrix must leave fixed coordinates alone.
 
@@ -146,6 +147,7 @@ class Gaussians:
         run.over_rows(part, self.rows, BLOCK, updates=[self.means, self.moments, self.covariances])
         self.log_determinants += 2 * np.linalg.slogdet(matrix[inner])[1]
 
+    @one_blas_thread()
     def keep(self, coordinates: Array) -> None:
         """Keep only some coordinates."""
         inside = np.flatnonzero(np.isin(self.free, coordinates))

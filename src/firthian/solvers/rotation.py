@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from firthian.packing import unpack
-from firthian.run import Run
+from firthian.run import Run, one_blas_thread
 from firthian.solvers.posterior import Gaussians, State
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -25,6 +25,7 @@ def second_moments(side: Gaussians, dimension: int) -> Array:
     return np.asarray(unpack(total, side.size)[0, :dimension, :dimension])
 
 
+@one_blas_thread()
 def rotate(state: State, run: Run) -> None:
     """Change the basis of words and contexts together, where that raises the bound (docs/derivations/bayes.md, section 6).
 

@@ -32,7 +32,8 @@ LEAST_DAMPING, ENOUGH_COUNTS, MOST_DAMPING, DAMPING_POWER = 0.1, 7.1e7, 0.3, 0.4
 class Step(Protocol):
     """A rule."""
 
-    #: Whether it needs the loss at the place where the gradient is taken.
+    #: Whether it needs the gradient, and the loss at the place where that is taken.
+    needs_gradient: bool
     needs_value: bool
     #: How many rows' steps were halved, and how many rows stayed where they were, over all turns.
     halved: int
@@ -49,6 +50,8 @@ class Preconditioned:
     ``careful`` halves a row's step until the row's own loss does not rise: rows do not depend on each other, so the
     objective cannot rise either.
     """
+
+    needs_gradient = True
 
     def __init__(
         self, damping: float = 0.1, floor: float = 0.01, curvature: bool = False, careful: bool = False
@@ -88,13 +91,13 @@ class Preconditioned:
         waiting = np.ones(len(old), dtype=bool)
         for halving in range(MOST_HALVINGS + 1):
             if halving == MOST_HALVINGS:
-                part[waiting] = 0
+                # not by a step of length 0: the direction may be infinite or no number
+                side.left[waiting], side.left_bias[waiting] = old[waiting], old_bias[waiting]
                 self.kept += int(waiting.sum())
+                break
             side.left[waiting] = old[waiting] - part[waiting, np.newaxis].astype(np.float32) * direction[waiting]
             if bias is not None:
                 side.left_bias[waiting] = old_bias[waiting] - part[waiting] * bias[waiting]
-            if halving == MOST_HALVINGS:
-                break
             now = unseen.losses(side, run, turn, waiting) + penalties(side.left, ridge)
             # a loss that is not a number counts as risen
             waiting &= ~(np.isfinite(now) & (now <= before + 1e-6 * np.abs(before)))
@@ -111,7 +114,7 @@ class Descent:
     as short as the most frequent word needs: after 200 turns the vectors of other words have hardly left their start.
     """
 
-    needs_value = False
+    needs_gradient, needs_value = True, False
 
     def __init__(self, rate: float | str = "auto") -> None:
         self.rate = rate
@@ -141,7 +144,8 @@ def bias_step(gradient: Gradient) -> Array:
     """Give the step of the biases: to their optimum, if the vectors stayed.
 
     With a log link the derivative by a is T1 - T2, T1 = sum mu^(2-p) (the curvature) and T2 = sum x·mu^(1-p), which a
-    change of the bias by t multiplies by e^((2-p)t) and e^((1-p)t). It is 0 for t = log(T2/T1).
+    change of the bias by t multiplies by e^((2-p)t) and e^((1-p)t). It is 0 for t = log(T2/T1). (The curvature of unseen pairs
+    by a quadratic is (2-p)·mu^(2-p), so a Tweedie family's steps come out a little long; the search shortens them.)
     """
     curvature = np.maximum(gradient.curvature, 1e-12)
     ratio = np.clip(1 - gradient.bias / curvature, np.exp(-LONGEST_BIAS_STEP), np.exp(LONGEST_BIAS_STEP))
@@ -182,7 +186,7 @@ def usual_damping(counts: float) -> float:
 
 
 def choose(step: str, damping: float = 0.1) -> Step:
-    """Find a rule by its name: ``damped``, ``careful`` (damped, but no row's loss rises) or ``newton``."""
+    """Find a rule by its name: ``damped`` or ``newton``."""
     if step == "newton":
         return Preconditioned(1.0, 1e-3, curvature=True, careful=True)
-    return Preconditioned(damping, 0.1 * damping, careful=step == "careful")
+    return Preconditioned(damping, 0.1 * damping)

@@ -23,10 +23,10 @@ from firthian.models.bayes import BayesianLogistic, Side
 from firthian.models.bounds import Background
 from firthian.models.svi import Likelihood, StreamedLogistic
 from firthian.packing import pack, unpack
-from firthian.run import Run
+from firthian.run import Run, one_blas_thread
 from firthian.solvers.base import Solution
 from firthian.solvers.posterior import BLOCK, Gaussians, State
-from firthian.solvers.variational import VariationalSweeps, background_of, gather_block
+from firthian.solvers.variational import VariationalSweeps, background_of, check_failures, gather_block
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -39,6 +39,7 @@ class Natural:
     linear: Array
 
     @classmethod
+    @one_blas_thread()
     def of(cls, side: Gaussians, prior: Array) -> Natural:
         """Take them from posteriors: S^-1 less the prior, and S^-1 m."""
         half, linear = np.zeros_like(side.moments), np.zeros(side.means.shape)
@@ -61,9 +62,10 @@ class Stream:
         self.state: State | None = None
         self.naturals: tuple[Natural, Natural] | None = None
 
-    def step(self, batch: Counts, population: float | None = None) -> float | None:
-        """Learn from a batch; ``population`` is the mass of all that is to come, the mass so far when it is not known.
+    def step(self, batch: Counts, population: float | None = None, again: bool = False) -> float | None:
+        """Learn from a batch; ``population`` is the mass of the whole text, the mass so far when it is not known.
 
+        A text that is read ``again`` is no more text than it was: what was seen then stands for a smaller ``population``.
         Give the bound per event of the batch's pairs *before* it is learnt from: an honest running score. The first
         batch has none.
         """
@@ -73,7 +75,8 @@ class Stream:
         self.column_mass += batch.column_sums
         self.batches += 1
         seen = self.row_mass.sum()
-        scale = max(1.0, (population or 0.0) / seen)
+        whole = (population or 0.0) / seen
+        scale = whole if again else max(1.0, whole)
         if first:
             self._begin(batch, scale)
             return None
@@ -240,11 +243,12 @@ def _move(
     natural.half[here] += rate * (half - natural.half[here])
     natural.linear[here] += rate * (linear - natural.linear[here])
     nothing = np.zeros(half.shape[1])
-    posterior(
+    failed = posterior(
         natural.half[here], np.zeros_like(natural.half[here]), natural.linear[here].copy(), nothing,
         np.zeros(rates.size), prior, side.free, side.fixed, False, first, side.means, side.moments, side.covariances,
         side.log_determinants,
     )  # fmt: skip
+    check_failures(failed)
 
 
 def _lifted(matrix: Any, lift: Array, own_rate: Array, other_rate: Array) -> Side:
@@ -289,7 +293,8 @@ class StochasticSweeps:
                 size = float(batch.vocabulary.counts.sum())
                 tokens += size
                 mass = stream.row_mass.sum() + batch.total
-                score = stream.step(batch, mass * max(1.0, model.population / tokens) if epoch == 0 else None)
+                whole = mass * (model.population / tokens if epoch else max(1.0, model.population / tokens))
+                score = stream.step(batch, whole, again=epoch > 0)
                 if score is not None:
                     scores.append(score)
                 run.progress.advance(size, "" if score is None else f"bound per event {score:.4f}")

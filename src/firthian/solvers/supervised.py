@@ -42,7 +42,6 @@ class WithAnalogies:
 
     def __init__(self, treatment: unseen.Unseen, model: Any, factors: Any) -> None:
         self.treatment, self.model, self.factors = treatment, model, factors
-        self.is_exact = treatment.is_exact
 
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
         """Give the gradient of one side; the contexts' side has the questions among its pairs already."""

@@ -45,11 +45,12 @@ class Gradient:
     curvature: Array
 
 
+#: What a rule is given that needs none.
+NO_GRADIENT = Gradient(*(np.empty(0) for _ in range(4)))
+
+
 class Unseen(Protocol):
     """A way to treat unseen pairs."""
-
-    #: Whether the loss it gives is the whole likelihood, to rounding.
-    is_exact: bool
 
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
         """Give losses (0 where no ``value`` is wanted) and gradient; ``turn`` numbers the calls of a fit."""
@@ -62,8 +63,6 @@ class Unseen(Protocol):
 
 class Ignored:
     """Seen pairs only."""
-
-    is_exact = False
 
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
         """Add up the seen pairs."""
@@ -81,8 +80,6 @@ class Expanded:
     The quadratic is the best one for a normal distribution with the mean and variance that u·c really has over the row's
     unseen contexts (Stein's lemma). Its sum over contexts is a product with the Gram matrix sum_j q_j c_j c_j'.
     """
-
-    is_exact = False
 
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
         """Add up the seen pairs, then the quadratic over all pairs."""
@@ -110,8 +107,6 @@ class Expanded:
 class Sampled:
     """Seen pairs exactly; what every pair costs from ``number`` contexts drawn by their shares, anew at each turn."""
 
-    is_exact = False
-
     def __init__(self, number: int = 2048) -> None:
         self.number = number
 
@@ -124,12 +119,11 @@ class Sampled:
 
         def block(begin: int, end: int) -> None:
             part = slice(begin, end)
-            level, slope = side.family.unseen(side.left[part] @ drawn.T)
+            level, slope, bend = side.family.unseen(side.left[part] @ drawn.T)
             vectors[part] += share[part, np.newaxis] * (slope @ drawn)
             sums[part, 0] += share[part] * level.sum(axis=1, dtype=np.float64)
-            added = share[part] * slope.sum(axis=1, dtype=np.float64)
-            sums[part, 1] += added
-            sums[part, 2] += added
+            sums[part, 1] += share[part] * slope.sum(axis=1, dtype=np.float64)
+            sums[part, 2] += share[part] * bend.sum(axis=1, dtype=np.float64)
 
         run.over_rows(block, len(vectors), DENSE_ROWS, updates=[vectors, sums])
         return Gradient(sums[:, 0], vectors, sums[:, 1], np.maximum(sums[:, 2], 0))
@@ -146,8 +140,6 @@ class Sampled:
 
 class Exact:
     """Every pair, in dense blocks of rows that never exist together."""
-
-    is_exact = True
 
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
         """Go over all blocks."""

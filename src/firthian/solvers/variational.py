@@ -65,7 +65,7 @@ class VariationalSweeps:
 
         solver, more = self, {}
         if dimension == AUTO:
-            largest = largest_that_fits(model, min(self.largest, *model.shape), self.covariance, run)
+            largest = largest_that_fits(model, min(self.largest, *model.shape), self.covariance, run, self.dtype)
             state, trials = choose_dimension(model, largest, self, run)
             solver = replace(self, prune=self.prune or LIVE_SHARE)
             more = {"dimensions_tried": [trial.to_dict() for trial in trials]}
@@ -79,7 +79,7 @@ class VariationalSweeps:
 
     def fit(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
         """Run the sweeps."""
-        check_memory(model, dimension, self.covariance, run)
+        check_memory(model, dimension, self.covariance, run, self.dtype)
         state = self._begin(model, dimension, run)
         masses = model.words.unlisted_mass(run)
         run.progress.start("variational sweeps", self.epochs)
@@ -135,6 +135,11 @@ class VariationalSweeps:
             "calibrated": state.calibrated,
             "log_precisions": [round(float(value), 4) for value in np.log(state.relevance.mean)],
         }
+        if self.prune > 0 and not live.any():
+            raise FirthianError(
+                "no dimension is in use: the counts say too little",
+                hint="give more text, a higher temper, or a --dim without prune",
+            )
         if self.prune > 0 and not live.all():
             kept = np.flatnonzero(np.append(live, np.ones(state.words.size - state.dimension, dtype=bool)))
             state.words.keep(kept)
@@ -246,7 +251,7 @@ def _update_words(model: BayesianLogistic, state: State, masses: Array, run: Run
         return after, float(total), failed
 
     results = run.over_rows(block, words.rows, BLOCK, updates=words.arrays)
-    _check_failures(sum(failed for _, _, failed in results))
+    check_failures(sum(failed for _, _, failed in results))
     return [after for after, _, _ in results], sum(total for _, total, _ in results)
 
 
@@ -279,7 +284,7 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
         return float(total), failed
 
     results = run.over_rows(block, contexts.rows, BLOCK, updates=contexts.arrays)
-    _check_failures(sum(failed for _, failed in results))
+    check_failures(sum(failed for _, failed in results))
     return sum(total for total, _ in results) + float(sum(part.value.sum() for part in background))
 
 
@@ -313,39 +318,42 @@ def _prior_value(model: BayesianLogistic, state: State) -> float:
     return -(total + contexts.divergence(precision, log_precision) + state.relevance.divergence())
 
 
-def _check_failures(failures: int) -> None:
+def check_failures(failures: int) -> None:
+    """Say so when posteriors could not be computed."""
     if failures:
         raise FirthianError(
             f"the precision of {failures} words is not positive definite: the counts are too large for float32",
-            hint="lower temper, for example --set temper=0.1, or give --set dtype=float64",
+            hint="lower temper, for example --set temper=0.1, or (bayes) give --set dtype=float64",
         )
 
 
-def memory_needed(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> int:
+def memory_needed(model: BayesianLogistic, dimension: int, covariance: str, run: Run, dtype: str = "float32") -> int:
     """Give the bytes that the posteriors and the work on them take, biases and all."""
-    size, rows = dimension + 2, sum(model.shape)
+    size, rows, number = dimension + 2, sum(model.shape), np.dtype(dtype).itemsize
     stored = 3 * size if covariance == "diagonal" else 2 * packed_size(size) + size
-    blocks = 6 * (run.threads.workers + 2) * BLOCK * packed_size(size) * 4
-    return rows * stored * 4 + blocks + INTERPRETER_BYTES
+    blocks = 6 * (run.threads.workers + 2) * BLOCK * packed_size(size) * number
+    return rows * stored * number + blocks + INTERPRETER_BYTES
 
 
-def largest_that_fits(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> int:
+def largest_that_fits(
+    model: BayesianLogistic, dimension: int, covariance: str, run: Run, dtype: str = "float32"
+) -> int:
     """Give the largest dimension, at most this one, whose covariances fit the memory budget; at least 1."""
-    while run.budget and dimension > 1 and memory_needed(model, dimension, covariance, run) > run.budget:
+    while run.budget and dimension > 1 and memory_needed(model, dimension, covariance, run, dtype) > run.budget:
         dimension -= 1
     return dimension
 
 
-def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: Run) -> None:
+def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: Run, dtype: str = "float32") -> None:
     """Say before the work whether the covariances fit the memory budget, and what would."""
-    needed = memory_needed(model, dimension, covariance, run)
+    needed = memory_needed(model, dimension, covariance, run, dtype)
     if not run.budget or needed <= run.budget:
         return
-    largest = largest_that_fits(model, dimension, covariance, run)
+    largest = largest_that_fits(model, dimension, covariance, run, dtype)
     remedies = ["more --memory"]
-    if covariance == "full" and memory_needed(model, dimension, "diagonal", run) <= run.budget:
+    if covariance == "full" and memory_needed(model, dimension, "diagonal", run, dtype) <= run.budget:
         remedies.insert(0, "--covariance diagonal")
-    if memory_needed(model, largest, covariance, run) <= run.budget:
+    if memory_needed(model, largest, covariance, run, dtype) <= run.budget:
         remedies.insert(0, f"--dim {largest}")
     raise FirthianError(
         f"covariances of {sum(model.shape):,} vectors with {dimension} dimensions need "
