@@ -177,6 +177,12 @@ def test_parquet_of_other_tools(tmp_path: Path) -> None:
         with pytest.raises(FirthianError, match=why):
             read_vectors(table(words, rows))
 
+    parquet.write_table(arrow.table({"term": ["a"], "vector": [[1.0]]}), tmp_path / "v.parquet")
+    with pytest.raises(FirthianError, match="no columns named word and vector"):
+        read_vectors(tmp_path / "v.parquet")
+    for words in ([1, 2], [{"x": "a"}, {"x": "b"}]):
+        with pytest.raises(FirthianError, match="row 1: the word is not a text"):
+            read_vectors(table(words, [[1.0], [2.0]]))
     vectors = read_vectors(table(["a", "b"], [[1.0], [2.0]], count=[7, None]))
     assert vectors.vocabulary.counts.tolist() == [7, 0]
     assert vectors.record["source"]["repaired"] == {"words_without_a_count": 1}

@@ -24,7 +24,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: What to do where a file holds a word twice, with different vectors.
 DUPLICATES = ("error", "first")
 
-#: Sparse vectors are filled up with zeros for formats that need them dense, if they then take no more than this.
+#: Sparse vectors are filled up with zeros for formats that need them dense, and words that share a vector get one each, if
+#: they then take no more than this.
 MAX_DENSE_BYTES = 2**30
 
 #: Names a folder for another tool as ours, and keeps the record of the vectors.
@@ -144,7 +145,7 @@ def uncertainty_column(vectors: Vectors) -> dict[str, Array]:
 def chosen_rows(path: Path, stored: Array, rows: Array) -> Array:
     """Give rows of a matrix in single precision; many words may share a row, but not so many as only to fill memory."""
     room = 4 * rows.size * stored.shape[1]
-    if room > SMALL_BYTES and room > MAX_EXPANSION * stored.nbytes:
+    if room > MAX_DENSE_BYTES and rows.size > MAX_EXPANSION * len(stored):
         raise damaged(path, f"{rows.size:,} words share {len(stored):,} vectors and would take {room:,} bytes")
     # All rows in their order stay mapped where they are.
     everything = rows.size == len(stored) and np.array_equal(rows, np.arange(rows.size))
@@ -198,7 +199,7 @@ def finish(
     if repaired:
         source["repaired"] = repaired
     # A folder of ours for another tool still knows where its vectors come from.
-    record = {}
+    record: dict[str, Any] = {}
     if is_ours(path):
         try:
             record = sound_record(read_manifest(path / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION).get("record"))

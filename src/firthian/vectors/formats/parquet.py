@@ -36,17 +36,20 @@ def read(path: Path, duplicates: str) -> Vectors:
     counts: list[Array] = []
     columns, uncounted = -1, 0
     try:
+        with parquet.ParquetFile(path) as file:
+            facts = file.metadata
+        plain = any(facts.schema.column(place).path == "word" for place in range(facts.num_columns))
         # A long word that many rows share is there once, in the dictionary of its rows, and must not multiply.
-        with parquet.ParquetFile(path, read_dictionary=["word"]) as file:
+        with parquet.ParquetFile(path, metadata=facts, read_dictionary=["word"] if plain else None) as file:
             names = set(file.schema_arrow.names)
             if not {"word", "vector"} <= names:
                 raise FirthianError(
                     f"{path} has no columns named word and vector (it has {', '.join(sorted(names)[:10])})",
                     hint="name the columns word and vector",
                 )
-            _check_growth(path, file.metadata)
+            _check_growth(path, facts)
             wanted = [name for name in ("word", "vector", "count") if name in names]
-            if not file.metadata.num_rows:
+            if not facts.num_rows:
                 columns = max(0, getattr(file.schema_arrow.field("vector").type, "list_size", 0))
             for batch in file.iter_batches(_ROWS, columns=wanted):
                 words += _words(path, batch.column("word"), len(words))
