@@ -12,6 +12,7 @@ from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate import Pairs, compare_similarity
 from firthian.evaluate.scores import score_pairs
+from firthian.packing import pack
 from firthian.vectors.vectors import Vectors
 from tests.evaluate.conftest import random_vectors
 
@@ -44,16 +45,17 @@ def test_sparse_vectors_score_as_dense_ones(score):
     np.testing.assert_allclose(score_pairs(sparse, ids, score), score_pairs(Vectors(dense, names), ids, score))
 
 
-@pytest.mark.parametrize("form", ["covariances", "variances"])
+@pytest.mark.parametrize("form", ["covariances", "packed", "variances"])
 def test_the_product_kernel_is_a_gaussian_density(form):
     random = np.random.default_rng(4)
     means = random.normal(size=(6, 3)).astype(np.float32).astype(np.float64)
     variances = random.uniform(0.5, 2, size=(6, 3))
     full = np.stack([np.diag(row) for row in variances])
-    if form == "covariances":
+    if form != "variances":
         mixing = random.normal(size=(6, 3, 3))
         full = full + mixing @ mixing.transpose(0, 2, 1)
-    vectors = Vectors(means, Vocabulary(list("abcdef")), extras={form: variances if form == "variances" else full})
+    extras = {"variances": {"variances": variances}, "packed": {"covariances": pack(full)}}
+    vectors = Vectors(means, Vocabulary(list("abcdef")), extras=extras.get(form, {"covariances": full}))
     ids = np.array([[0, 1], [2, 5], [3, 3]])
     expected = [stats.multivariate_normal(means[i] - means[j], full[i] + full[j]).logpdf(np.zeros(3)) for i, j in ids]
     np.testing.assert_allclose(score_pairs(vectors, ids, "product-kernel"), expected, rtol=1e-10)

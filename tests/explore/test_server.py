@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firthian import Counts, Vectors, count
+from firthian import Counts, FirthianError, Vectors, count
 from firthian.explore.server.parameters import Text, Whole, read_parameters
 from firthian.explore.server.security import Hosts
 from tests.explore.planted import HOSTILE, TOPICS, Served, planted, save
@@ -265,7 +265,7 @@ def test_token_and_proxy_path(tmp_path: Path) -> None:
     path = save(planted(), tmp_path / "v")
     options = ("--host", "0.0.0.0", "--root-path", "/words", "--allow-host", "proxy.example")
     with Served(path, *options, token="correct horse") as server:
-        assert "token=correct" in server.url
+        assert server.url.endswith("token=correct%20horse")
         assert server.get("/api/models")[0] == 401
         assert server.get("/api/models", {"token": "wrong horse"})[0] == 401
         assert server.get("/api/models", headers={"Authorization": "Bearer correct horse"})[0] == 200
@@ -306,3 +306,18 @@ def test_hosts() -> None:
 def test_defaults_of_parameters() -> None:
     declared = {"word": Text("w", required=False), "topn": Whole("n", 3, 1, 5)}
     assert read_parameters(declared, []) == {"word": "", "topn": 3}
+
+
+def test_only_so_much_work_waits() -> None:
+    import threading
+
+    from firthian.explore.server.state import _WAITING, Jobs
+
+    jobs, go = Jobs(), threading.Event()
+    started = [jobs.ask(key, lambda _: go.wait(30)) for key in range(_WAITING)]
+    assert jobs.ask(0, lambda _: None) is started[0]
+    with pytest.raises(FirthianError, match="too much work"):
+        jobs.ask("one more", lambda _: None)
+    go.set()
+    assert all(job.finished.wait(30) for job in started)
+    assert jobs.ask("one more", lambda _: 3, patience=30).result == 3

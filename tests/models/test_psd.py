@@ -175,6 +175,9 @@ def test_vectors_are_centred_and_lead_back_to_the_factor():
     factors = [PSDFactor(vectors, "a test").rows() for vectors in (plain, centred)]
     assert np.allclose(*factors, atol=1e-5)
     assert np.allclose(PSDFactor(centred, "a test").shown(factors[0]), centred.matrix, atol=1e-5)
+    with pytest.raises(FirthianError, match=r"a test needs vectors as they were trained, .*normalised"):
+        PSDFactor(centred.normalised(), "a test")
+    PSDFactor(centred.subset(5), "a test")
 
 
 def test_blockwise_with_every_word_in_the_core_is_psd():

@@ -307,7 +307,9 @@ def test_a_card_tells_of_a_real_training() -> None:
     assert card == vectors.normalised().model_card()
 
 
-@pytest.mark.parametrize("record", [{"counts": 3}, {"counts": {"corpus": []}}, {"transforms": ["x"]}, {"options": [1]}])
+@pytest.mark.parametrize(
+    "record", [{"counts": 3}, {"counts": {"corpus": []}}, {"transforms": ["x"]}, {"transforms": 5}, {"options": [1]}]
+)
 def test_records_from_elsewhere_may_hold_anything(record: dict[str, object]) -> None:
     vectors = make(["a"], **record)
     assert "# Word vectors" in vectors.model_card()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firthian import FirthianError, Vectors, load
+from firthian import FirthianError, Vectors, Vocabulary, load
 from firthian.vectors.formats import read_vectors, sniff, write_vectors
 
 
@@ -120,11 +120,13 @@ def test_what_is_no_static_model(tmp_path: Path) -> None:
     complain("numbers words up to 5, and there are 3 vectors", embeddings=full[:3])
     complain("'cup' is not finite", embeddings=np.where(np.arange(6)[:, None] == 4, np.nan, full))
     complain("numbers for the tokens", embeddings=full, weights=np.ones(2, dtype=np.float32))
+    complain("numbers for the tokens", embeddings=full, weights=np.array(1.0))
     complain("and there are 6 vectors", embeddings=full, mapping=np.full(6, 9))
     for changed, why in (
         ({"vocab": {"a": 0, "b": 0}}, "two words have one number"),
         ({"vocab": {"a": "0"}}, "texts with numbers"),
         ({"vocab": {"a": -1}}, "texts with numbers"),
+        ({"vocab": {"a": 2**70}}, "texts with numbers"),
         ({"vocab": 3}, "no vocabulary"),
         ({}, "no vocabulary"),
     ):
@@ -221,3 +223,26 @@ def test_the_command_converts_foreign_folders(firth, tmp_path: Path) -> None:
     assert outcome.code == 0, outcome.err
     assert "7 words × 4 dimensions" in outcome.out
     np.testing.assert_array_equal(Vectors.load(tmp_path / "v")["tea"], read_vectors(tmp_path / "m")["tea"])
+
+
+def test_words_that_share_vectors_may_not_fill_memory(tmp_path: Path) -> None:
+    from firthian.vectors.safetensors import write_tensors
+
+    folder = tmp_path / "m"
+    folder.mkdir()
+    vocabulary = {f"w{number}": number for number in range(20_000)}
+    (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocabulary}}))
+    tensors = {"embeddings": np.ones((1, 100_000), dtype=np.float32), "mapping": np.zeros(20_000, dtype=np.int64)}
+    write_tensors(folder / "model.safetensors", tensors)
+    with pytest.raises(FirthianError, match="20,000 words share 1 vectors"):
+        read_vectors(folder)
+
+
+@pytest.mark.parametrize("body", [{}, {"record": 3}, {"record": {"transforms": 5}}, {"record": {"counts": [1]}}])
+def test_a_note_of_ours_that_says_nothing(body: dict[str, object], tmp_path: Path) -> None:
+    from firthian.storage import write_manifest
+
+    Vectors(matrix_for(3), Vocabulary(["a", "b", "c"])).to_model2vec(tmp_path / "m")
+    write_manifest(tmp_path / "m" / "firthian.json", "export", 1, body)
+    with pytest.raises(FirthianError, match="does not say where the vectors come from"):
+        read_vectors(tmp_path / "m")

@@ -113,11 +113,41 @@ WORDS = _npy(np.array(["a", "b"]))
         ({"words": WORDS, "matrix": _header("(" * 9000)}, "header of matrix"),
         ({"words": WORDS, "matrix": b"no array"}, "header of matrix"),
         ({"words": WORDS, "matrix": bytes(2**27)}, "would grow"),
+        ({"words": WORDS, "matrix": _npy(np.array([[1.0], [1e300]]))}, "row 2: .*not finite"),
+        ({"words": _npy(np.full(2, 2**31 - 1, "<u4").view("<U1")), "matrix": _npy(np.ones((2, 1)))}, "no character"),
     ],
 )
 def test_hostile_npz(members: dict[str, bytes], why: str, tmp_path: Path) -> None:
     with pytest.raises(FirthianError, match=why):
         read_vectors(_npz(tmp_path / "v.npz", **members))
+
+
+def test_npz_with_a_spoiled_directory(tmp_path: Path) -> None:
+    path = tmp_path / "v.npz"
+    np.savez(path, words=np.array(["a", "b"]), matrix=np.ones((2, 1)))
+    data = bytearray(path.read_bytes())
+    entry = data.find(b"PK\x01\x02")
+    # A name that is said to be UTF-8 and is not.
+    data[entry + 8 : entry + 10], data[entry + 46] = (0x800).to_bytes(2, "little"), 0xFF
+    path.write_bytes(data)
+    with pytest.raises(FirthianError, match="name of an array is no text"):
+        read_vectors(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("words.npy", WORDS)
+        archive.writestr("matrix.npy", _npy(np.ones((2, 1))))
+    data = bytearray(path.read_bytes())
+    data[60:75] = b"\xff" * 15
+    path.write_bytes(data)
+    with pytest.raises(FirthianError, match="damaged"):
+        read_vectors(path)
+
+
+def test_half_a_character_is_replaced_and_counted(tmp_path: Path) -> None:
+    np.savez(tmp_path / "v.npz", words=np.array(["a\ud800", "b"]), matrix=np.ones((2, 1)))
+    vectors = read_vectors(tmp_path / "v.npz")
+    assert vectors.vocabulary.words == ["a\ufffd", "b"]
+    assert vectors.record["source"]["repaired"] == {"words_not_utf8": 1}
+    vectors.save(tmp_path / "kept")
 
 
 def test_npz_of_other_types_and_orders(tmp_path: Path) -> None:
@@ -146,6 +176,35 @@ def test_parquet_of_other_tools(tmp_path: Path) -> None:
     ):
         with pytest.raises(FirthianError, match=why):
             read_vectors(table(words, rows))
+
+    parquet.write_table(arrow.table({"term": ["a"], "vector": [[1.0]]}), tmp_path / "v.parquet")
+    with pytest.raises(FirthianError, match="no columns named word and vector"):
+        read_vectors(tmp_path / "v.parquet")
+    for words in ([1, 2], [{"x": "a"}, {"x": "b"}]):
+        with pytest.raises(FirthianError, match="row 1: the word is not a text"):
+            read_vectors(table(words, [[1.0], [2.0]]))
+    vectors = read_vectors(table(["a", "b"], [[1.0], [2.0]], count=[7, None]))
+    assert vectors.vocabulary.counts.tolist() == [7, 0]
+    assert vectors.record["source"]["repaired"] == {"words_without_a_count": 1}
+    places = arrow.py_buffer(np.array([0, 1, 2], dtype=np.int32).tobytes())
+    broken = arrow.Array.from_buffers(arrow.string(), 2, [None, places, arrow.py_buffer(b"\xffb")])
+    with pytest.raises(FirthianError, match="not UTF-8"):
+        read_vectors(table(broken, [[1.0], [2.0]]))
+    for words in (arrow.array(["b", "a"]).dictionary_encode(), arrow.array(["b", "a"], arrow.large_string())):
+        assert read_vectors(table(words, [[1.0], [2.0]])).vocabulary.words == ["b", "a"]
+
+
+def test_one_long_word_in_many_rows_of_parquet_is_held_once(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    words = arrow.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), ["x" * 100_000])
+    table = arrow.table({"word": words, "vector": np.ones((20_000, 1)).tolist()})
+    parquet.write_table(table, tmp_path / "v.parquet", store_schema=False)
+    # Two thousand million bytes, if each row had its own.
+    before = arrow.total_allocated_bytes()
+    assert len(read_vectors(tmp_path / "v.parquet")) == 1
+    assert arrow.default_memory_pool().max_memory() - before < 2**28
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,17 @@ def test_bad_vectors_are_refused(vectors: Vectors) -> None:
         broken.most_similar("a")
 
 
+def test_what_is_no_vector() -> None:
+    with pytest.raises(FirthianError, match=r"'w1' is no vector: .*most_similar"):
+        make(5, 3).nearest_to("w1")
+
+
+def test_a_matrix_among_the_words_counts_with_all_its_rows() -> None:
+    vectors = make(30, 4)
+    rows = np.stack([vectors["w1"], vectors["w2"]])
+    assert vectors.most_similar([rows, "w3"]) == vectors.most_similar([*rows, "w3"])
+
+
 def test_similarity_and_the_odd_one_out() -> None:
     vectors = Vectors(np.array([[1, 0], [2, 0.1], [1, 0.2], [-1, 3]]), Vocabulary(["a", "b", "c", "odd"]))
     assert vectors.similarity("a", "a") == pytest.approx(1)

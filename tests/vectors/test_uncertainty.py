@@ -199,6 +199,13 @@ def test_wrong_levels_scores_and_shapes_are_told():
     vectors.extras["covariances"] = np.ones((6, 3), dtype=np.float32)
     with pytest.raises(FirthianError, match="do not fit 4 dimensions"):
         ask.uncertainty(vectors, "tea")
+    with pytest.raises(FirthianError, match="draws must be from 1"):
+        ask.analogy(gaussian_vectors(), "tea", "cup", "car", draws=0)
+
+
+def test_an_analogy_without_other_words_has_no_answer():
+    vectors = gaussian_vectors().subset(["tea", "cup", "car"])
+    assert ask.analogy(vectors, "tea", "cup", "car") == []
 
 
 def test_the_verb(firth, tmp_path):

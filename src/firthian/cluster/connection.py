@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from firthian.errors import FirthianError, require
+from firthian.errors import FirthianError, from_os_error, require
 from firthian.memory import available_bytes
 from firthian.parallel import Executor, Threads, check_workers
 
@@ -96,7 +96,7 @@ def _start(ray: Any, processors: int) -> None:
     """Start a cluster of this machine alone; it ends with this process."""
     store = min(MOST_STORE_BYTES, int(available_bytes() * STORE_SHARE))
     # Sockets live in this folder, and their paths must be short.
-    folder = os.path.join(tempfile.gettempdir(), f"firthian-ray-{os.getuid()}")
+    folder = _own_folder(os.path.join(tempfile.gettempdir(), f"firthian-ray-{os.getuid()}"))
     settings = {"num_cpus": processors, "object_store_memory": store, "_temp_dir": folder, "include_dashboard": False}
     for attempt in range(STARTS):
         try:
@@ -107,9 +107,26 @@ def _start(ray: Any, processors: int) -> None:
             ray.shutdown()
             if "timed out" not in str(error) or attempt + 1 == STARTS:
                 raise FirthianError(
-                    f"Ray does not start here ({str(error).splitlines()[0]})",
+                    f"Ray does not start here ({_first_line(error)})",
                     hint="try again when the machine is less busy",
                 ) from error
+
+
+def _own_folder(folder: str) -> str:
+    """Make a folder where everyone may write; another user's, or a link, would let them into our sockets."""
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        mine = os.lstat(folder).st_uid == os.getuid() and not os.path.islink(folder)
+    except OSError as error:
+        raise from_os_error(error) from error
+    if not mine:
+        raise FirthianError(f"{folder} belongs to somebody else", hint="remove it, or set TMPDIR to a folder of yours")
+    return folder
+
+
+def _first_line(error: Exception) -> str:
+    """Say what an error says, in one line; some say nothing."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
@@ -129,6 +146,6 @@ def _join(ray: Any, address: str, place: tuple[str, int] | None) -> None:
     except (OSError, ValueError, RuntimeError, ImportError) as error:
         where = "no Ray cluster runs here" if address == "auto" else f"no Ray cluster answers at {address}"
         raise FirthianError(
-            f"{where} ({str(error).splitlines()[0]})",
+            f"{where} ({_first_line(error)})",
             hint="start one with: ray start --head, or let us start one with local:N",
         ) from None

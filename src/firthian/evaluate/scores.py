@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError, suggest
+from firthian.vectors import uncertainty
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -34,15 +35,13 @@ def euclidean(vectors: Vectors, left: Array, right: Array) -> Array:
 def product_kernel(vectors: Vectors, left: Array, right: Array) -> Array:
     """Give ``log N(0; m_i - m_j, S_i + S_j)``, the logarithm of the product kernel of two Gaussians.
 
-    The covariances are in ``vectors.extras``: ``covariances`` of shape (V, d, d), or ``variances`` (V, d) for
-    diagonal ones.
+    The covariances are in ``vectors.extras``, as ``firthian.vectors.uncertainty`` reads them: ``covariances``, packed or
+    whole, or ``variances`` for diagonal ones.
     """
     means = _dense(vectors)
     delta = means[left].astype(np.float64) - means[right]
-    words, width = means.shape
     if "covariances" in vectors.extras:
-        covariances = _shaped(vectors.extras["covariances"], "covariances", (words, width, width))
-        both = covariances[left].astype(np.float64) + covariances[right]
+        both = uncertainty.covariances(vectors, left) + uncertainty.covariances(vectors, right)
         try:
             factor = np.linalg.cholesky(both)
         except np.linalg.LinAlgError:
@@ -53,8 +52,7 @@ def product_kernel(vectors: Vectors, left: Array, right: Array) -> Array:
         log_determinant = 2 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
         distance = (solved**2).sum(axis=1)
     elif "variances" in vectors.extras:
-        variances = _shaped(vectors.extras["variances"], "variances", (words, width))
-        both = variances[left].astype(np.float64) + variances[right]
+        both = uncertainty.variances(vectors, left) + uncertainty.variances(vectors, right)
         if not (both > 0).all():
             raise FirthianError("a variance of the vectors is not positive", hint="train the vectors again")
         log_determinant = np.log(both).sum(axis=1)
@@ -65,7 +63,7 @@ def product_kernel(vectors: Vectors, left: Array, right: Array) -> Array:
             hint="use --score cosine, or vectors of a Bayesian recipe",
         )
     # log N(0; δ, S) = -½ (δᵀ S⁻¹ δ + log |S| + d log 2π)
-    score: Array = -0.5 * (distance + log_determinant + width * np.log(2 * np.pi))
+    score: Array = -0.5 * (distance + log_determinant + vectors.vector_size * np.log(2 * np.pi))
     return score
 
 
@@ -109,9 +107,3 @@ def _dense(vectors: Vectors) -> Array:
     if not isinstance(vectors.matrix, np.ndarray):
         raise FirthianError("the product kernel needs dense vectors, these are sparse", hint="use --score cosine")
     return vectors.matrix
-
-
-def _shaped(array: Array, name: str, shape: tuple[int, ...]) -> Array:
-    if array.shape != shape:
-        raise FirthianError(f"the {name} have shape {array.shape}, not {shape}", hint="train the vectors again")
-    return array

@@ -14,7 +14,7 @@ from firthian.errors import require
 from firthian.explore.figures import COLOURS, check_picture, plain_text, renderer_of, save_figure
 from firthian.explore.labels import place_labels
 from firthian.explore.word_map import WordMap
-from firthian.storage import replace, write_file
+from firthian.vectors.formats.base import new_file
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -38,9 +38,9 @@ def write_map(
     """Write a map; the suffix says how. Give the number of words that carry a label (all of them in HTML)."""
     target = check_picture(path, SUFFIXES, force)
     if target.suffix.lower() == ".html":
-        staging = target.absolute().with_name(f".{target.name}.part-{os.getpid()}")
-        write_file(staging, map_page(made, title).encode())
-        replace(staging, target, force)
+        with new_file(target, force) as file:
+            # Half a character is no text, and is shown as a question mark.
+            file.write(map_page(made, title).encode("utf-8", "replace"))
         return len(made)
     return _draw(made, target, title, labels, size, force)
 
@@ -95,12 +95,12 @@ def map_page(made: WordMap, title: str = "") -> str:
     page = resources.files("firthian.explore") / "page"
     data = json.dumps({**made.to_dict(), "title": title}, ensure_ascii=False, separators=(",", ":"))
     data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    script = "\n".join(_without_imports((page / name).read_text()) for name in _MODULES)
+    script = "\n".join(_without_imports((page / name).read_text("utf-8")) for name in _MODULES)
     policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
     return _PAGE.format(
         policy=policy,
         title=html.escape(title or "Map of words"),
-        style=(page / "map.css").read_text(),
+        style=(page / "map.css").read_text("utf-8"),
         data=data,
         script=script,
     )

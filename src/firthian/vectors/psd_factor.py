@@ -23,10 +23,22 @@ class PSDFactor:
                 f"{purpose} needs vectors of the recipes psd and psd-blockwise, not {vectors.record.get('recipe')}",
                 hint="train with -m psd",
             )
+        changes = [step.get("name") for step in vectors.record.get("transforms", [])]
+        if any(name != "subset" for name in changes):
+            raise FirthianError(
+                f"{purpose} needs vectors as they were trained, these were changed ({', '.join(map(str, changes))})",
+                hint="give the vectors that firth train wrote",
+            )
+        missing = {"kappa", "weight_power", "core"} - stats.keys()
+        if missing or "centre" not in vectors.extras:
+            raise FirthianError(
+                f"the vectors lack {', '.join(sorted(missing)) or 'their centre'}, which {purpose} needs",
+                hint="train them again",
+            )
         self.scale = Scale(stats["kappa"], stats["cut_root"], stats["weight_power"])
         #: How many of the first words were fitted together.
         self.core = int(stats["core"])
-        power = vectors.record["options"].get("eigenvalue_power", 0.5) - 0.5
+        power = vectors.record.get("options", {}).get("eigenvalue_power", 0.5) - 0.5
         self._bend = np.asarray(vectors.extras["eigenvalues"]) ** power
         self._centre = np.asarray(vectors.extras["centre"])
         self._matrix = vectors.matrix

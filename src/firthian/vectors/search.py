@@ -237,7 +237,8 @@ def row_norms(matrix: Any, words: Sequence[str]) -> Array:
     bad = np.flatnonzero(~np.isfinite(norms))
     if bad.size:
         raise FirthianError(
-            f"the vector of {words[bad[0]]!r} is not finite (and those of {bad.size - 1} others)",
+            f"the vector of {words[bad[0]]!r} is not finite"
+            + (f" (and those of {bad.size - 1:,} others)" if bad.size > 1 else ""),
             hint="leave these words out, or make the vectors again",
         )
     return norms

@@ -64,7 +64,7 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
         tensors = read_tensors(folder / TENSORS, manifest["tensors"], verify)
         vocabulary = Vocabulary.load(folder, manifest["words"], tensors.pop("word_counts"))
         whole = {name: _take(tensors, name, shape, damaged) for name, shape in manifest["shapes"].items()}
-        record = dict(manifest["record"])
+        record = sound_record(manifest["record"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged from error
     if "matrix" not in whole or not all(name.startswith(_EXTRA) for name in tensors):
@@ -77,6 +77,19 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
         "extras": extras,
         "record": record,
     }
+
+
+def sound_record(record: Any) -> dict[str, Any]:
+    """Give a record that a file held; a ValueError where a part is not of the kind that is looked into everywhere."""
+    if not isinstance(record, dict):
+        raise ValueError
+    tables = [record.get(name, {}) for name in ("counts", "options", "stats")]
+    lists = [record.get(name, []) for name in ("transforms", "added")]
+    if not all(isinstance(part, dict) for part in tables):
+        raise ValueError
+    if not all(isinstance(part, list) and all(isinstance(step, dict) for step in part) for part in lists):
+        raise ValueError
+    return dict(record)
 
 
 def _words_as_bytes(vocabulary: Vocabulary) -> bytes:

@@ -26,6 +26,9 @@ _BLOCK = 1024
 #: Words that may come first in an analogy: the best by their means. Others have no chance worth a draw.
 _CANDIDATES = 200
 
+#: All draws are held at once; these many tell probabilities of a percent apart with room to spare.
+_MOST_DRAWS = 20_000
+
 SCORES = ("cosine", "product-kernel")
 
 
@@ -76,15 +79,12 @@ def has_uncertainty(vectors: Vectors) -> bool:
 
 def covariances(vectors: Vectors, numbers: Sequence[int] | Array) -> Array:
     """Give the covariance matrices of some words, (n, d, d) in float64, inflated where the record says so."""
+    _require(vectors)
     rows, d = np.asarray(numbers, dtype=np.int64), vectors.vector_size
-    factor = _inflation(vectors)
     if "covariances" in vectors.extras:
         stored = vectors.extras["covariances"]
-        if stored.ndim == 3 and stored.shape[1:] == (d, d):
-            return np.asarray(stored[rows], dtype=np.float64) * factor
-        if stored.ndim == 2 and stored.shape[1] == packed_size(d):
-            return unpack(np.asarray(stored[rows]), d) * factor
-        raise FirthianError(f"covariances of shape {stored.shape} do not fit {d} dimensions", hint="train them again")
+        whole = np.asarray(stored[rows], dtype=np.float64) if stored.ndim == 3 else unpack(np.asarray(stored[rows]), d)
+        return whole * _inflation(vectors)
     out = np.zeros((rows.size, d, d))
     out[:, np.arange(d), np.arange(d)] = variances(vectors, rows)
     return out
@@ -141,7 +141,6 @@ def product_kernel(vectors: Vectors, word: str, others: Sequence[str] | None = N
 
     K(i, j) = integral of q_i q_j = N(0; m_i - m_j, S_i + S_j) (Jebara et al. 2004), over sqrt(K(i, i) K(j, j)).
     """
-    _require(vectors)
     number = vectors.vocabulary[word]
     rows = np.arange(len(vectors)) if others is None else np.array([vectors.vocabulary[other] for other in others])
     out = np.empty(rows.size)
@@ -152,7 +151,12 @@ def product_kernel(vectors: Vectors, word: str, others: Sequence[str] | None = N
         other = covariances(vectors, block)
         gap = (vectors.matrix[block] - vectors.matrix[number]).astype(np.float64)
         total = own + other
-        solved = np.linalg.solve(total, gap[:, :, None])[:, :, 0]
+        try:
+            solved = np.linalg.solve(total, gap[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:
+            raise FirthianError(
+                "a covariance of the vectors is not positive definite", hint="train the vectors again"
+            ) from None
         # log K(i,j) - (log K(i,i) + log K(j,j))/2; the powers of 2 pi cancel, log det(2 S) = d log 2 + log det S.
         mean_log = vectors.vector_size * np.log(2) + (own_log + np.linalg.slogdet(other)[1]) / 2
         out[start : start + _BLOCK] = -0.5 * (np.linalg.slogdet(total)[1] - mean_log + np.sum(gap * solved, axis=1))
@@ -204,6 +208,8 @@ def least_certain(
     The trace follows the count of a word closely. ``at_equal_count`` ranks by what is left of its logarithm when a
     curve through the counts is taken away: words that are uncertain for another reason than being rare.
     """
+    if not len(vectors):
+        raise FirthianError("there are no words to be unsure of", hint="give other vectors")
     traces = np.concatenate(
         [variances(vectors, slice(start, start + _BLOCK)).sum(axis=1) for start in range(0, len(vectors), _BLOCK)]
     )
@@ -231,11 +237,15 @@ def analogy(vectors: Vectors, a: str, b: str, c: str, topn: int = 10, draws: int
     own standard error is at most 1/(2·sqrt(draws)). The order is by probability, then by the score of the means.
     """
     _require(vectors)
+    if not 1 <= draws <= _MOST_DRAWS:
+        raise FirthianError(f"draws must be from 1 to {_MOST_DRAWS:,}, got {draws}", hint="500 are usual")
     asked = [vectors.vocabulary[word] for word in (a, b, c)]
     unit = vectors.matrix / np.maximum(np.linalg.norm(vectors.matrix, axis=1, keepdims=True), 1e-30)
     scores = unit @ (unit[asked[1]] - unit[asked[0]] + unit[asked[2]])
     scores[asked] = -np.inf
     best = np.argsort(-scores, kind="stable")[: min(_CANDIDATES, len(vectors) - len(set(asked)))]
+    if not best.size:
+        return []
     random = np.random.default_rng([seed, 9])
     sampled = _draw(vectors, np.concatenate([asked, best]), draws, random)
     sampled /= np.maximum(np.linalg.norm(sampled, axis=2, keepdims=True), 1e-30)
@@ -299,3 +309,14 @@ def _require(vectors: Vectors) -> None:
         raise FirthianError(
             "these vectors are points without uncertainty", hint="train them with: firth train -m bayes"
         )
+    words, d = vectors.matrix.shape
+    fitting = {"covariances": ((words, d, d), (words, packed_size(d))), "variances": ((words, d),)}
+    for name, shapes in fitting.items():
+        found = vectors.extras.get(name)
+        if found is not None and found.shape not in shapes:
+            raise FirthianError(
+                f"the {name} have shape {found.shape} and do not fit {d} dimensions of {words} words",
+                hint="train them again",
+            )
+    if not isinstance(vectors.matrix, np.ndarray):
+        raise FirthianError("vectors with uncertainty must be dense, these are sparse", hint="train them again")

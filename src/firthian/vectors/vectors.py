@@ -141,7 +141,7 @@ class Vectors:
                     query += sign * self.searcher.unit_rows(numbers).sum(axis=0)
                     asked += [number for number in numbers if number >= 0]
                 else:
-                    query += sign * _unit(self._checked(item))[0]
+                    query += sign * _unit(self._checked(item)).sum(axis=0)
         return self._named(self.searcher.nearest(_unit(query[None]), topn, [asked], limit=restrict_vocab))[0]
 
     def most_similar_many(
@@ -349,7 +349,12 @@ class Vectors:
 
     def _checked(self, vectors: Any) -> Array:
         """Give vectors of the user as a finite matrix with our number of columns."""
-        rows = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
+        try:
+            rows = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
+        except (TypeError, ValueError):
+            raise FirthianError(
+                f"{str(vectors)[:40]!r} is no vector", hint="give numbers; most_similar takes words"
+            ) from None
         if rows.ndim != 2 or rows.shape[1] != self.vector_size:
             raise FirthianError(
                 f"a vector of shape {np.shape(vectors)} among vectors of {self.vector_size} dimensions",

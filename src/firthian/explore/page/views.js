@@ -98,7 +98,7 @@ export async function models(state, tools) {
         h("button", { type: "button", class: "word", onClick: () => tools.go(item.word) }, item.word),
         h("span", { class: "moved" }, moved(item, found.beyond))))));
   return [...parts,
-    h("p", { class: "figure" }, h("strong", {}, `${found.shared} of 20`), " neighbours are the same"),
+    h("p", { class: "figure" }, h("strong", {}, `${found.shared} of ${found.sides[0].length}`), " neighbours are the same"),
     h("div", { class: "sides" }, column(0), column(1)),
     h("p", { class: "soft" }, "The number says at which place the other model has the word."),
   ];

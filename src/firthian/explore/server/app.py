@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from firthian.errors import FirthianError, UnknownWordError, require
 from firthian.explore.server.api import QUESTIONS, Pending, Question
@@ -126,7 +127,7 @@ def serve(
     threading.Thread(target=state.warm, daemon=True).start()
     if ready is not None:
         name = f"[{host}]" if ":" in host else "127.0.0.1" if host == "0.0.0.0" else host
-        ready(f"http://{name}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else ""))
+        ready(f"http://{name}:{bound.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else ""))
     server.run(sockets=[bound])
 
 

@@ -23,6 +23,9 @@ _FILES = (
     "0_StaticEmbedding/tokenizer.json", "vocab/vectors", "vocab/key2row", "vectors", "key2row",
 )  # fmt: skip
 
+#: So much work may wait for its turn; each takes a thread.
+_WAITING = 32
+
 #: Finished work is remembered for so many questions; a map of 100,000 words takes some 10 MB.
 _REMEMBERED = 12
 
@@ -125,6 +128,8 @@ class Jobs:
         with self._lock:
             job = self._jobs.get(key)
             if job is None or (job.finished.is_set() and job.error is not None):
+                if sum(not one.finished.is_set() for one in self._jobs.values()) >= _WAITING:
+                    raise FirthianError("too much work is waiting here", hint="ask again when some of it is done")
                 for old in [k for k, one in self._jobs.items() if one.finished.is_set()][:-_REMEMBERED]:
                     del self._jobs[old]
                 job = self._jobs[key] = Job()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error
 from firthian.storage import check_target, new_folder, read_manifest, replace, write_manifest
+from firthian.vectors.store import sound_record
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -22,13 +24,20 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: What to do where a file holds a word twice, with different vectors.
 DUPLICATES = ("error", "first")
 
-#: Sparse vectors are filled up with zeros for formats that need them dense, if they then take no more than this.
+#: Sparse vectors are filled up with zeros for formats that need them dense, and words that share a vector get one each, if
+#: they then take no more than this.
 MAX_DENSE_BYTES = 2**30
 
 #: Names a folder for another tool as ours, and keeps the record of the vectors.
 EXPORT_KIND, EXPORT_VERSION, EXPORT_MANIFEST = "export", 1, "firthian.json"
 
+#: What a few bytes of a file become may be so many times as large, past what is harmless; more is made to fill memory.
+MAX_EXPANSION, SMALL_BYTES = 100, 2**26
+
 _SPACES = " \t\n\r"
+
+#: JSON and arrays can spell half a character, which is no text.
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -133,6 +142,18 @@ def uncertainty_column(vectors: Vectors) -> dict[str, Array]:
     return {"uncertainty": uncertainties(vectors)["relative"].astype(np.float32)} if has_uncertainty(vectors) else {}
 
 
+def chosen_rows(path: Path, stored: Array, rows: Array) -> Array:
+    """Give rows of a matrix in single precision; many words may share a row, but not so many as only to fill memory."""
+    room = 4 * rows.size * stored.shape[1]
+    if room > MAX_DENSE_BYTES and rows.size > MAX_EXPANSION * len(stored):
+        raise damaged(path, f"{rows.size:,} words share {len(stored):,} vectors and would take {room:,} bytes")
+    # All rows in their order stay mapped where they are.
+    everything = rows.size == len(stored) and np.array_equal(rows, np.arange(rows.size))
+    with np.errstate(over="ignore"):
+        # What single precision cannot hold becomes infinite, which all who read refuse.
+        return np.asarray(stored if everything else stored[rows], dtype=np.float32)
+
+
 def damaged(path: Path, why: str) -> FirthianError:
     """Build the error for a file that is not what it says."""
     return FirthianError(f"{path} is damaged ({why})", hint="fetch or make it again")
@@ -163,6 +184,12 @@ def finish(
 ) -> Vectors:
     """Make vectors of what a file held; ``place`` says where a row stood, for the error about a double word."""
     repaired = {what: times for what, times in (repaired or {}).items() if times}
+    halves = [row for row, word in enumerate(words) if not word.isascii() and _HALF_CHARACTER.search(word)]
+    if halves:
+        words = list(words)
+        for row in halves:
+            words[row] = _HALF_CHARACTER.sub("\ufffd", words[row])
+        repaired["words_not_utf8"] = repaired.get("words_not_utf8", 0) + len(halves)
     keep = _without_duplicates(path, matrix, words, duplicates, place)
     if keep is not None:
         repaired["double_words"] = len(words) - len(keep)
@@ -172,7 +199,12 @@ def finish(
     if repaired:
         source["repaired"] = repaired
     # A folder of ours for another tool still knows where its vectors come from.
-    record = read_manifest(path / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION)["record"] if is_ours(path) else {}
+    record: dict[str, Any] = {}
+    if is_ours(path):
+        try:
+            record = sound_record(read_manifest(path / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION).get("record"))
+        except ValueError as error:
+            raise damaged(path / EXPORT_MANIFEST, "it does not say where the vectors come from") from error
     return Vectors(matrix, Vocabulary(words, counts), record={**record, "source": source})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error, require
-from firthian.storage import check_target
+from firthian.storage import check_target, replace
 from firthian.vectors.formats.base import Format
 from firthian.vectors.uncertainty import has_uncertainty, uncertainties, variances
 from firthian.vectors.vectors import Vectors
@@ -69,8 +68,12 @@ def write(vectors: Vectors, path: Path, force: bool) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.new-", dir=path.absolute().parent) as folder:
             keyed.save(str(Path(folder) / path.name))
-            for file in sorted(Path(folder).iterdir(), reverse=True):
-                shutil.move(file, path.with_name(file.name))
+            # Large arrays have files of their own, which may be another model's: all are looked at before any is replaced.
+            files = sorted(Path(folder).iterdir(), reverse=True)
+            for file in files:
+                check_target(path.with_name(file.name), force)
+            for file in files:
+                replace(file, path.with_name(file.name), force)
     except OSError as error:
         raise from_os_error(error) from error
 

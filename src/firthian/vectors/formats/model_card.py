@@ -109,6 +109,7 @@ def provenance(vectors: Vectors) -> list[tuple[str, str]]:
     corpus, settings = _mapping(counts.get("corpus")), _mapping(counts.get("settings"))
     vocabulary, source = _mapping(counts.get("vocabulary")), _mapping(record.get("source"))
     names = corpus.get("names")
+    steps = record["transforms"] if isinstance(record.get("transforms"), list) else []
     named = [str(name) for name in names] if isinstance(names, list) else []
     counting = ("window", "weighting", "context", "min_count", "max_vocab", "sample", "tokenizer", "keep_case")
     facts = {
@@ -123,7 +124,7 @@ def provenance(vectors: Vectors) -> list[tuple[str, str]]:
         "tokens of kept words": vocabulary.get("tokens"),
         "counting": _pairs({key: settings[key] for key in counting if settings.get(key) is not None}),
         "source": _pairs({key: source[key] for key in ("file", "format") if key in source}),
-        "transforms": "; ".join(_pairs(step) for step in record.get("transforms") or [] if isinstance(step, Mapping)),
+        "transforms": "; ".join(_pairs(step) for step in steps if isinstance(step, Mapping)),
         "versions": _pairs(record.get("versions")),
     }
     return [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
 import math
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -12,16 +14,12 @@ from typing import IO, Any
 import numpy as np
 
 from firthian.errors import FirthianError, from_os_error
-from firthian.vectors.formats.base import Format, damaged, finish, new_file
+from firthian.vectors.formats.base import MAX_EXPANSION, SMALL_BYTES, Format, damaged, finish, new_file
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 NAME = "npz"
-
-#: A packed array that grows more than this is not one of vectors, but made to fill memory.
-_MAX_EXPANSION = 100
-_SMALL = 2**26
 
 #: numpy gives every word the room of the longest; past this that is no longer sensible.
 _MAX_WORDS_BYTES = 2**30
@@ -42,8 +40,10 @@ def read(path: Path, duplicates: str) -> Vectors:
                 for name in ("words", "matrix", "counts")
                 if name in members
             }
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError) as error:
         raise damaged(path, str(error) or type(error).__name__) from error
+    except UnicodeDecodeError as error:
+        raise damaged(path, "the name of an array is no text") from error
     except OSError as error:
         raise from_os_error(error) from error
     words, matrix, counts = arrays["words"], arrays["matrix"], arrays.get("counts")
@@ -53,18 +53,20 @@ def read(path: Path, duplicates: str) -> Vectors:
         raise damaged(path, f"matrix has the shape {matrix.shape} and type {matrix.dtype} for {len(words)} words")
     if counts is not None and (counts.shape != words.shape or counts.dtype.kind not in "iu"):
         raise damaged(path, "counts are not one whole number a word")
-    finite = np.isfinite(matrix).all(axis=1)
+    if words.size and words.view(np.dtype("u4").newbyteorder(words.dtype.byteorder)).max() > sys.maxunicode:
+        raise damaged(path, "a word holds what is no character")
+    with np.errstate(over="ignore"):
+        single = matrix.astype(np.float32, copy=False)
+    finite = np.isfinite(single).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
         raise FirthianError(f"{path}, row {row + 1}: it holds a number that is not finite", hint="remove the row")
-    names = words.tolist()
-    single = matrix.astype(np.float32, copy=False)
-    return finish(path, NAME, single, names, duplicates, place=lambda row: f"row {row + 1}", counts=counts)
+    return finish(path, NAME, single, words.tolist(), duplicates, place=lambda row: f"row {row + 1}", counts=counts)
 
 
 def _read_member(path: Path, archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> Array:
     packed = max(1, item.compress_size)
-    if item.file_size > _SMALL and item.file_size > _MAX_EXPANSION * packed:
+    if item.file_size > SMALL_BYTES and item.file_size > MAX_EXPANSION * packed:
         raise damaged(path, f"{item.filename} would grow from {packed:,} to {item.file_size:,} bytes")
     with archive.open(item) as file:
         try:

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError, require
-from firthian.vectors.formats.base import Format, damaged, finish, join_blocks, new_file, uncertainty_column
+from firthian.vectors.formats.base import (
+    MAX_EXPANSION,
+    SMALL_BYTES,
+    Format,
+    damaged,
+    finish,
+    join_blocks,
+    new_file,
+    uncertainty_column,
+)
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -18,9 +27,6 @@ NAME = "parquet"
 
 _ROWS = 16384
 
-#: What repeats takes no room in a file. Numbers that grow more than this, past what is harmless, are made to fill memory.
-_MAX_EXPANSION, _SMALL = 100, 2**24
-
 
 def read(path: Path, duplicates: str) -> Vectors:
     """Read in batches of rows."""
@@ -28,18 +34,22 @@ def read(path: Path, duplicates: str) -> Vectors:
     blocks: list[Array | None] = []
     words: list[str] = []
     counts: list[Array] = []
-    columns = -1
+    columns, uncounted = -1, 0
     try:
         with parquet.ParquetFile(path) as file:
+            facts = file.metadata
+        plain = any(facts.schema.column(place).path == "word" for place in range(facts.num_columns))
+        # A long word that many rows share is there once, in the dictionary of its rows, and must not multiply.
+        with parquet.ParquetFile(path, metadata=facts, read_dictionary=["word"] if plain else None) as file:
             names = set(file.schema_arrow.names)
             if not {"word", "vector"} <= names:
                 raise FirthianError(
                     f"{path} has no columns named word and vector (it has {', '.join(sorted(names)[:10])})",
                     hint="name the columns word and vector",
                 )
-            _check_growth(path, file.metadata)
+            _check_growth(path, facts)
             wanted = [name for name in ("word", "vector", "count") if name in names]
-            if not file.metadata.num_rows:
+            if not facts.num_rows:
                 columns = max(0, getattr(file.schema_arrow.field("vector").type, "list_size", 0))
             for batch in file.iter_batches(_ROWS, columns=wanted):
                 words += _words(path, batch.column("word"), len(words))
@@ -47,31 +57,47 @@ def read(path: Path, duplicates: str) -> Vectors:
                 columns = block.shape[1]
                 blocks.append(block)
                 if "count" in wanted:
-                    counts.append(batch.column("count").cast(arrow.int64()).to_numpy(zero_copy_only=False))
+                    column = batch.column("count").cast(arrow.int64())
+                    uncounted += column.null_count
+                    counts.append(column.fill_null(0).to_numpy())
     except arrow.ArrowException as error:
         raise damaged(path, str(error).partition("\n")[0]) from error
     except OSError as error:
         raise damaged(path, str(error).partition("\n")[0]) from error
     matrix = join_blocks(blocks, len(words), max(columns, 0))
-    known = np.concatenate(counts) if counts and all(some.dtype.kind == "i" for some in counts) else None
-    return finish(path, NAME, matrix, words, duplicates, place=lambda row: f"row {row + 1}", counts=known)
+    known = np.concatenate(counts) if counts else None
+    return finish(
+        path, NAME, matrix, words, duplicates, place=lambda row: f"row {row + 1}", counts=known,
+        repaired={"words_without_a_count": uncounted},
+    )  # fmt: skip
 
 
 def _check_growth(path: Path, facts: Any) -> None:
     groups = [facts.row_group(number) for number in range(facts.num_row_groups)]
     values = sum(max(0, group.column(place).num_values) for group in groups for place in range(group.num_columns))
-    if values > _SMALL and 4 * values > _MAX_EXPANSION * path.stat().st_size:
+    # What repeats takes no room in a file.
+    if 4 * values > max(SMALL_BYTES, MAX_EXPANSION * path.stat().st_size):
         raise damaged(path, f"it would grow to {values:,} numbers")
 
 
 def _words(path: Path, column: Any, before: int) -> list[str]:
-    words = column.to_pylist()
+    """Give the words of a batch; equal ones of a dictionary are one text in memory."""
+    try:
+        if hasattr(column, "dictionary"):
+            known = [*column.dictionary.to_pylist(), None]
+            words = [known[place] for place in column.indices.fill_null(len(known) - 1).to_pylist()]
+        else:
+            words = column.to_pylist()
+    except UnicodeDecodeError:
+        raise FirthianError(
+            f"{path}, from row {before + 1} on: a word is not UTF-8", hint="write the file again with words as text"
+        ) from None
     for row, word in enumerate(words):
         if not isinstance(word, str):
             raise FirthianError(
                 f"{path}, row {before + row + 1}: the word is not a text", hint="mend or remove the row"
             )
-    return list(words)
+    return words
 
 
 def _rows(path: Path, arrow: Any, column: Any, columns: int, before: int) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError, from_os_error, require
-from firthian.vectors.formats.base import Format, damaged, finish, new_export, read_json, write_json
+from firthian.vectors.formats.base import Format, chosen_rows, damaged, finish, new_export, read_json, write_json
 from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.vectors import Vectors
 
@@ -72,10 +72,13 @@ def read(path: Path, duplicates: str) -> Vectors:
     if not isinstance(strings, list) or not all(type(one) is str for one in strings):
         raise damaged(place / "strings.json", "it is no list of texts")
     # The store hashes words as spaCy did, and knows the names that are symbols of spaCy.
-    store = require("spacy.strings", "export").StringStore(strings)
+    try:
+        store = require("spacy.strings", "export").StringStore(strings)
+    except UnicodeEncodeError as error:
+        raise damaged(place / "strings.json", "it holds half a character") from error
     found = sorted((row, str(store[key])) for key, row in owners.items() if key in store)
     rows = np.array([row for row, _ in found], dtype=np.int64)
-    single = stored[rows].astype(np.float32)
+    single = chosen_rows(place / "vectors", stored, rows)
     finite = np.isfinite(single).all(axis=1)
     if not finite.all():
         word = found[int(np.argmin(finite))][1]

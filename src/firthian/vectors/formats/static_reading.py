@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError
-from firthian.vectors.formats.base import damaged, finish, is_ours, read_json
+from firthian.vectors.formats.base import chosen_rows, damaged, finish, is_ours, read_json
 from firthian.vectors.formats.tokenizer_json import MARK, unmark
 from firthian.vectors.safetensors import read_tensors
 from firthian.vectors.vectors import Vectors
@@ -58,8 +58,7 @@ def read_static(path: Path, duplicates: str, name: str) -> Vectors:
     rows = _of_tokens(place, tensors["mapping"], ids, "iu") if "mapping" in tensors else ids
     if rows.size and not 0 <= rows.min() <= rows.max() < len(stored):
         raise damaged(place / TOKENIZER, f"it numbers words up to {rows.max()}, and there are {len(stored)} vectors")
-    in_order = len(rows) == len(stored) and np.array_equal(rows, np.arange(len(rows)))
-    single = (stored if in_order else stored[rows]).astype(np.float32, copy=False)
+    single = chosen_rows(place / WEIGHTS, stored, rows)
     if "weights" in tensors:
         single = single * _of_tokens(place, tensors["weights"], ids, "f").astype(np.float32)[:, None]
     finite = np.isfinite(single).all(axis=1)
@@ -76,7 +75,7 @@ def read_static(path: Path, duplicates: str, name: str) -> Vectors:
 def _of_tokens(place: Path, values: Array, ids: Array, kinds: str) -> Array:
     """Give the entries of an array with one number a token."""
     if values.ndim != 1 or values.dtype.kind not in kinds or (ids.size and ids.max() >= len(values)):
-        raise damaged(place / WEIGHTS, f"{len(values):,} numbers for the tokens up to {ids.max(initial=-1)}")
+        raise damaged(place / WEIGHTS, f"{values.size:,} numbers for the tokens up to {ids.max(initial=-1)}")
     return np.asarray(values[ids])
 
 
@@ -95,9 +94,9 @@ def _tokens(path: Path, ours: bool) -> list[tuple[int, str]]:
             raise damaged(path, "two words have one number")
         # Signs of the tokenizer itself, [UNK] and the like: not cut, so not marked.
         found |= {one["id"]: one["content"] for one in described.get("added_tokens") or []}
-        if not all(type(number) is int and number >= 0 and type(name) is str for number, name in found.items()):
+        if not all(type(number) is int and 0 <= number < 2**63 and type(name) is str for number, name in found.items()):
             raise damaged(path, "words must be texts with numbers")
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise damaged(path, "it describes no vocabulary") from error
     return sorted(found.items())
 
