@@ -35,7 +35,7 @@ from firthian.evaluate import files as evaluation
 from firthian.explore import projection
 from firthian.vectors.formats import read_vectors
 from firthian.vectors.vectors import Vectors
-from tests.fuzz import examples
+from tests.fuzz import driver, examples
 from tests.fuzz.folders import pack, unpack, unpack_into
 from tests.fuzz.targets import find_target
 
@@ -310,3 +310,10 @@ def test_sparse_vectors_of_very_many_columns_are_refused(tmp_path, columns):
     unpack_into(tmp_path / "w", data, "vectors.json")
     with pytest.raises(FirthianError, match="damaged"):
         Vectors.load(tmp_path / "w")
+
+
+@pytest.mark.parametrize("number", [4544, 59807])
+def test_a_parquet_footer_that_contradicts_itself_does_not_end_the_process(number):
+    """Arrow throws where Python cannot catch it when it is asked about such a column."""
+    target = find_target("vectors.any")
+    assert "is damaged" in target.try_bytes(driver.input_of(target, target.seeds(), 1, number))

@@ -19,6 +19,7 @@ from firthian.vectors.formats.base import (
     new_file,
     uncertainty_column,
 )
+from firthian.vectors.formats.parquet_footer import number_of_values
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -47,7 +48,7 @@ def read(path: Path, duplicates: str) -> Vectors:
                     f"{path} has no columns named word and vector (it has {', '.join(sorted(names)[:10])})",
                     hint="name the columns word and vector",
                 )
-            _check_growth(path, facts)
+            _check_growth(path)
             wanted = [name for name in ("word", "vector", "count") if name in names]
             if not facts.num_rows:
                 columns = max(0, getattr(file.schema_arrow.field("vector").type, "list_size", 0))
@@ -72,10 +73,12 @@ def read(path: Path, duplicates: str) -> Vectors:
     )  # fmt: skip
 
 
-def _check_growth(path: Path, facts: Any) -> None:
-    groups = [facts.row_group(number) for number in range(facts.num_row_groups)]
-    values = sum(max(0, group.column(place).num_values) for group in groups for place in range(group.num_columns))
-    # What repeats takes no room in a file.
+def _check_growth(path: Path) -> None:
+    """Refuse what would fill the memory: what repeats takes no room in a file."""
+    try:
+        values = number_of_values(path)
+    except ValueError as error:
+        raise damaged(path, str(error)) from None
     if 4 * values > max(SMALL_BYTES, MAX_EXPANSION * path.stat().st_size):
         raise damaged(path, f"it would grow to {values:,} numbers")
 
