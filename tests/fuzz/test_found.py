@@ -317,3 +317,12 @@ def test_a_parquet_footer_that_contradicts_itself_does_not_end_the_process(numbe
     """Arrow throws where Python cannot catch it when it is asked about such a column."""
     target = find_target("vectors.any")
     assert "is damaged" in target.try_bytes(driver.input_of(target, target.seeds(), 1, number))
+
+
+@pytest.mark.parametrize(("name", "width"), [("variances", 3), ("covariances", 6)])
+def test_a_spread_that_is_not_finite_is_told(name, width):
+    vectors = Vectors(
+        np.ones((1, 3)), Vocabulary(["tea"]), extras={name: np.full((1, width), np.inf, dtype=np.float32)}
+    )
+    with pytest.raises(FirthianError, match="not finite"):
+        vectors.uncertainty("tea")

@@ -84,7 +84,7 @@ def covariances(vectors: Vectors, numbers: Sequence[int] | Array) -> Array:
     if "covariances" in vectors.extras:
         stored = vectors.extras["covariances"]
         whole = np.asarray(stored[rows], dtype=np.float64) if stored.ndim == 3 else unpack(np.asarray(stored[rows]), d)
-        return whole * _inflation(vectors)
+        return _inflated(vectors, whole)
     out = np.zeros((rows.size, d, d))
     out[:, np.arange(d), np.arange(d)] = variances(vectors, rows)
     return out
@@ -101,7 +101,14 @@ def variances(vectors: Vectors, numbers: Sequence[int] | Array | slice) -> Array
         found = np.diagonal(vectors.extras["covariances"][rows], axis1=1, axis2=2)
     else:
         found = vectors.extras["covariances"][rows][:, diagonal_places(d)]
-    return np.asarray(found, dtype=np.float64) * _inflation(vectors)
+    return _inflated(vectors, np.asarray(found, dtype=np.float64))
+
+
+def _inflated(vectors: Vectors, spread: Array) -> Array:
+    spread = spread * _inflation(vectors)
+    if not np.isfinite(spread).all():
+        raise FirthianError("the covariances of the vectors are not finite", hint="train the vectors again")
+    return spread
 
 
 def similarity_interval(vectors: Vectors, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
