@@ -37,9 +37,10 @@ PAGE = """# Chunking with a CRF
 CoNLL-2000: which words of a sentence are a noun phrase, a verb phrase and so on. A linear-chain CRF (CRFsuite) sees the
 words and tags within two places and pairs and triples of them (*baseline*), and beside these what vectors know of the words.
 The set-up is that of Turian et al. (2010) and of the thesis: 1,000 of the 8,936 training sentences are held out and choose
-the l2 weight (*development*), then all of them teach (*test*); F1 of whole chunks, as conlleval counts it, in percent. *columns*: the prefixes of Brown
-clusters' bit strings; *clusters*: k-means clusters of 50, 200 and 1,000; *extremes*: the dimensions in which a word is far
-out; *dense*: coordinates. Ours are trained on {corpus} and the text of the training sentences.
+the l2 weight (*development*), then all of them teach (*test*); F1 of whole chunks, as conlleval counts it, in percent.
+*columns*: the prefixes of Brown clusters' bit strings; *clusters*: k-means clusters of 50, 200 and 1,000; *extremes*: the
+dimensions in which a word is far out; *dense*: coordinates. Ours are trained on {corpus} and the text of the training
+sentences.
 
 {ours}
 ## The thesis
