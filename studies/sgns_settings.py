@@ -62,7 +62,7 @@ words, is a set on which nothing was chosen.
 ## Less text
 
 A small text is fitted too closely sooner, and wants shorter steps. The first 1, 3 and 8 M tokens of enwiki70m, and 3 M from
-elsewhere in it; words seen 5 times or more, 100 dimensions, 6 epochs. `damping=auto`, the default, is 0.1 from 17 M tokens on
+elsewhere in it; words seen 5 times or more, 100 dimensions, 6 epochs. `damping=auto`, the default, is 0.1 from 15 M tokens on
 and grows as tokens^-0.4 below, to 0.3 at most.
 
 {small}"""

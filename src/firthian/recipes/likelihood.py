@@ -36,7 +36,7 @@ _CENTRE = Option("centre", True, "the mean of all word vectors is taken off", "s
 _DAMPING = Option(
     "damping",
     "auto",
-    "smaller takes longer damped steps; auto: 0.1, up to 0.3 for less than 17 M tokens",
+    "smaller takes longer damped steps; auto: 0.1, up to 0.3 for less than 15 M tokens",
     "solver",
     low=1e-3,
     high=100,
