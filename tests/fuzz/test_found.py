@@ -326,3 +326,9 @@ def test_a_spread_that_is_not_finite_is_told(name, width):
     )
     with pytest.raises(FirthianError, match="not finite"):
         vectors.uncertainty("tea")
+
+
+@pytest.mark.parametrize("number", [1768, 5513])
+def test_parquet_names_and_words_that_cannot_be_are_told(number):
+    target = find_target("vectors.parquet")
+    assert "is damaged" in target.try_bytes(driver.input_of(target, target.seeds(), 1, number))

@@ -65,6 +65,8 @@ def read(path: Path, duplicates: str) -> Vectors:
         raise damaged(path, str(error).partition("\n")[0]) from error
     except OSError as error:
         raise damaged(path, str(error).partition("\n")[0]) from error
+    except UnicodeDecodeError as error:
+        raise damaged(path, "the name of a column is not UTF-8") from error
     matrix = join_blocks(blocks, len(words), max(columns, 0))
     known = np.concatenate(counts) if counts else None
     return finish(
@@ -88,7 +90,10 @@ def _words(path: Path, column: Any, before: int) -> list[str]:
     try:
         if hasattr(column, "dictionary"):
             known = [*column.dictionary.to_pylist(), None]
-            words = [known[place] for place in column.indices.fill_null(len(known) - 1).to_pylist()]
+            places = column.indices.fill_null(len(known) - 1).to_pylist()
+            if places and not 0 <= min(places) <= max(places) < len(known):
+                raise damaged(path, "a word is not among its words")
+            words = [known[place] for place in places]
         else:
             words = column.to_pylist()
     except UnicodeDecodeError:
