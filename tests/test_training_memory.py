@@ -71,6 +71,13 @@ def left_counts(corpus: Path) -> Path:
     return corpus.with_name("left")
 
 
+def peak_bytes(source: Path, recipe: str, options: dict[str, object]) -> int:
+    """Train in a process of its own and give its peak; one before it compiles the kernels, which takes memory only once."""
+    command = [sys.executable, "-c", TRAIN, str(source), recipe, json.dumps(options)]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
+    return int(runs[-1].stdout)
+
+
 @pytest.mark.parametrize("row", MEASURED, ids=lambda row: f"{row['what']}-{row['pairs']}-{row['dimension']}")
 def test_every_measured_run_would_fit_its_budget(row: scale.Row) -> None:
     """Runs of up to 70 million tokens, and none of them would be asked for much more than it took."""
@@ -120,24 +127,20 @@ def test_the_estimate_holds_and_is_not_wild(
     counts: Path = request.getfixturevalue("left_counts" if "context" in chosen.counting else "counts")
     found = ft.Counts.load(counts, verify=False)
     size = {"vector_size": 60} if chosen.dimension else {}
-    command = [sys.executable, "-c", TRAIN, str(counts), recipe, json.dumps(options | size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
     memory = chosen.memory_for(chosen.settings(options))
     needed = memory.needed(Problem(len(found.vocabulary), found.pairs, 60 if size else 0))
     assert needed > 1.5 * memory.once, "the problem is too small to tell"
-    assert needed / 2.5 <= int(done.stdout) <= needed
+    assert needed / 2.5 <= peak_bytes(counts, recipe, options | size) <= needed
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not anonymous_bytes(), reason="the system does not tell anonymous memory")
 @pytest.mark.parametrize("recipe", [recipe.name for recipe in RECIPES if recipe.source == "tokens"])
 def test_the_estimate_of_what_reads_the_text_itself_holds(corpus: Path, recipe: str) -> None:
-    options = {"vector_size": 60, "counting": {"min_count": 2}, "epochs": 1}
-    command = [sys.executable, "-c", TRAIN, str(corpus), recipe, json.dumps(options)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    options = {"vector_size": 40, "counting": {"min_count": 2}, "epochs": 1}
     words = len(ft.count(corpus, min_count=2, window=1).vocabulary)
-    needed = find_recipe(recipe).memory.needed(Problem(words, 0, 60, 30_000 * 25))
-    assert needed / 2.5 <= int(done.stdout) <= needed
+    needed = find_recipe(recipe).memory.needed(Problem(words, 0, 40, 30_000 * 25))
+    assert needed / 2.5 <= peak_bytes(corpus, recipe, options) <= needed
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,6 @@ BAYES = (
         counting=DYNAMIC,
         source="tokens",
         dimension=50,
-        memory=Memory(word_dim2=14, word_dim=60, word=400, token=300, batch=1_000_000),
+        memory=Memory(word_dim2=16, word_dim=60, word=400, token=300, batch=1_000_000),
     ),
 )  # fmt: skip

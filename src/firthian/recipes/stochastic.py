@@ -43,6 +43,6 @@ STOCHASTIC = (
         ),
         counting=DYNAMIC,
         source="tokens",
-        memory=Memory(word_dim=16, word=400, token=300, batch=1_000_000),
+        memory=Memory(word_dim=16, word=400, token=80, batch=1_000_000),
     ),
 )
