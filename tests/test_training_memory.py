@@ -165,6 +165,13 @@ def test_a_budget_that_is_too_small_is_told_with_what_would_fit(counts: Path, tm
     assert memory.needed(Problem(len(found.vocabulary), found.pairs, largest + 1)) > 400e6
 
 
+def test_covariances_that_do_not_fit_are_told_with_those_that_would(counts: Path, tmp_path: Path, firth) -> None:
+    command = ("train", counts, "-m", "bayes", "--epochs", 1, "--memory", "1GB", "-o", tmp_path / "v")
+    outcome = firth(*command, "--dim", 150)
+    outcome.complains("bayes with", "more than the budget of 1.0 GB", "--dim ", "--set covariance=diagonal")
+    assert "float64" not in outcome.err
+
+
 def test_no_dimension_is_proposed_where_none_would_fit() -> None:
     with pytest.raises(ft.FirthianError) as caught:
         Memory(pair=100).check("psd", Problem(1000, 10**9, 50), LEAST_BUDGET)

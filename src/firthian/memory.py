@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -127,8 +128,8 @@ class Memory:
         """Give what a computation takes that holds more than this one."""
         return replace(self, **{name: getattr(self, name) + value for name, value in more.items()})
 
-    def check(self, name: str, problem: Problem, budget: int) -> None:
-        """Say before the work when the budget is too small, and what would fit."""
+    def check(self, name: str, problem: Problem, budget: int, instead: Mapping[str, Memory] | None = None) -> None:
+        """Say before the work when the budget is too small, and what would fit; ``instead`` has other ways by their flags."""
         needed = self.needed(problem)
         if not 0 < budget < needed:
             return
@@ -136,6 +137,8 @@ class Memory:
         while largest > 0 and self.needed(replace(problem, dimension=largest)) > budget:
             largest -= 1
         smaller = f", --dim {largest}" if largest > 0 else ""
+        fitting = [flag for flag, memory in (instead or {}).items() if memory.needed(problem) <= budget]
+        smaller += "".join(f", {flag}" for flag in fitting)
         raise FirthianError(
             f"{name} with {problem} needs about {show_size(needed)} of memory, "
             f"more than the budget of {show_size(budget)}",

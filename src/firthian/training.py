@@ -144,7 +144,8 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
         if place is not None:
             place.check_data(data)
         dimension = check_dimension(recipe, job.vector_size, len(data.vocabulary))
-        recipe.memory_for(job.settings).check(recipe.name, size_of(data, dimension), run.budget)
+        instead = {f"--set {name}={value}": memory for (name, value), memory in recipe.memory_with.items()}
+        recipe.memory_for(job.settings).check(recipe.name, size_of(data, dimension), run.budget, instead)
         model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
         solver = recipe.load("solver")(**recipe.part("solver", job.settings))
         check_fit(solver, model)
