@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-STUDIES = ("psdvec", "iwlrls", "emf", "chunking", "bayes", "rpa")
+STUDIES = ("psdvec", "iwlrls", "emf", "defaults", "chunking", "bayes", "rpa")
 
 
 def main(flags: list[str]) -> int:

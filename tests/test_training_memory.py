@@ -95,11 +95,13 @@ def test_a_dry_run_tells_the_same_memory(counts: Path) -> None:
 
 def test_options_that_hold_less_or_more_are_known() -> None:
     bayes, problem = find_recipe("bayes"), Problem(50_000, 10**7, 100)
-    usual, diagonal, double = (
+    diagonal, double = {"covariance": "diagonal"}, {"dtype": "float64"}
+    found = [
         bayes.memory_for(bayes.settings(options)).expected(problem)
-        for options in ({}, {"covariance": "diagonal"}, {"dtype": "float64"})
-    )
-    assert diagonal < usual / 5 < double / 8
+        for options in ({}, diagonal, double, diagonal | double)
+    ]
+    assert found[1] < found[0] / 5 < found[2] / 8
+    assert found[1] < found[3] < 2 * found[1] < found[2]
 
 
 @pytest.mark.skipif(not anonymous_bytes(), reason="the system does not tell anonymous memory")

@@ -13,7 +13,7 @@ from firthian.errors import FirthianError
 from firthian.memory import Problem, show_size
 from firthian.parallel import check_workers
 from firthian.recipes import find_recipe
-from firthian.training import check_dimension, is_counts
+from firthian.training import check_dimension, is_counts, sizes_of
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ def forecast(
     if is_counts(source):
         counts = source if isinstance(source, Counts) else Counts.load(source, verify=False)
         counted, speed = None, 1.0
-        tokens, words, pairs = int(counts.vocabulary.counts.sum()), len(counts.vocabulary), counts.pairs
+        (words, tokens), pairs = sizes_of(counts.vocabulary), counts.pairs
     else:
         counted = estimate(source, workers=workers, **{**chosen.counting, **(counting or {})})
         tokens, words, pairs, speed = counted.tokens, counted.words, counted.pairs, counted.speed
-    dimension = check_dimension(chosen, vector_size, words)
+    dimension = check_dimension(chosen, vector_size, words, tokens)
     # Measured under the name that users know: an alias, where that is the better known one.
     name = next((name for name in (chosen.name, *chosen.aliases) if name in _measured()), None)
     took = None

@@ -12,11 +12,11 @@ from firthian.errors import FirthianError, from_os_error
 
 
 @contextmanager
-def locked(target: Path) -> Iterator[None]:
-    """Hold the lock of a target, or say that another process has it."""
+def locked(target: Path, wait: bool = False) -> Iterator[None]:
+    """Hold the lock of a target; where another process has it, say so or wait."""
     path = target.absolute().with_name(f".{target.name}.lock")
     try:
-        held = _take(path, target)
+        held = _take(path, target, wait)
     except OSError as error:
         raise from_os_error(error) from error
     if held is None:
@@ -30,7 +30,7 @@ def locked(target: Path) -> Iterator[None]:
         os.close(held)
 
 
-def _take(path: Path, target: Path) -> int | None:
+def _take(path: Path, target: Path, wait: bool) -> int | None:
     """Open and lock the file; None where the system or the file system knows no such locks."""
     try:
         import fcntl
@@ -39,7 +39,7 @@ def _take(path: Path, target: Path) -> int | None:
     while True:
         held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             if _is_at(held, path):
                 os.ftruncate(held, 0)
                 os.write(held, f"{os.getpid()}\n".encode())

@@ -23,6 +23,17 @@ Result = TypeVar("Result")
 BLOCK_ROWS = 1024
 
 
+def check_seed(seed: int) -> int:
+    """Check a seed; kernels hold it as a whole number of 64 bits.
+
+    >>> check_seed(7)
+    7
+    """
+    if not 0 <= seed < 2**63:
+        raise FirthianError(f"seed must be from 0 to 2^63 - 1, got {seed}", hint="1 will do")
+    return seed
+
+
 @dataclass(frozen=True)
 class Run:
     """What every model and solver is handed."""
@@ -44,10 +55,12 @@ class Run:
         executor: Executor | None = None,
     ) -> Run:
         """Check what the user said and fill in the rest; ``executor`` is for work elsewhere than in threads."""
-        if seed < 0:
-            raise FirthianError(f"seed must be at least 0, got {seed}", hint="1 will do")
         return cls(
-            seed, executor or Threads(workers), check_budget(memory), progress or Silent(), checkpoint or Nowhere()
+            check_seed(seed),
+            executor or Threads(workers),
+            check_budget(memory),
+            progress or Silent(),
+            checkpoint or Nowhere(),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

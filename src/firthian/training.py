@@ -19,6 +19,7 @@ from firthian.cluster import open_executor
 from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.tokens import Tokens
+from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.memory import PeakMemory, Problem
 from firthian.parallel import Executor
@@ -106,7 +107,7 @@ class Job:
             "recipe": self.recipe.name,
             "options": self.settings,
             "files": {name: _file_hash(value) for name, value in self.settings.items() if _is_file(value)},
-            "vector size": self.vector_size or self.recipe.dimension,
+            "vector size": self.vector_size or "as usual",
             "seed": self.seed,
             "counting": self.count_job().describe() if counted else None,
             "version of": {
@@ -143,8 +144,11 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
             data = find_counts(job, run, place)
         if place is not None:
             place.check_data(data)
-        dimension = check_dimension(recipe, job.vector_size, len(data.vocabulary))
-        instead = {f"--set {name}={value}": memory for (name, value), memory in recipe.memory_with.items()}
+        dimension = check_dimension(recipe, job.vector_size, *sizes_of(data.vocabulary))
+        instead = {
+            f"--set {name}={value}": recipe.memory_for({**job.settings, name: value})
+            for name, value in recipe.memory_with
+        }
         recipe.memory_for(job.settings).check(recipe.name, size_of(data, dimension), run.budget, instead)
         model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
         solver = recipe.load("solver")(**recipe.part("solver", job.settings))
@@ -213,8 +217,8 @@ def size_of(data: Counts | Tokens | Vectors, dimension: int) -> Problem:
     return Problem(words, dimension=dimension, tokens=tokens)
 
 
-def check_dimension(recipe: Recipe, wanted: int | str | None, words: int) -> int:
-    """Say whether the vocabulary is large enough for the dimension; ``AUTO`` where the solver is to choose it."""
+def check_dimension(recipe: Recipe, wanted: int | str | None, words: int, tokens: int) -> int:
+    """Give the dimension that is wanted, or the usual one, if there are enough words; ``AUTO`` where the solver chooses it."""
     if isinstance(wanted, str):
         check_auto(recipe, wanted)
         return AUTO
@@ -224,7 +228,7 @@ def check_dimension(recipe: Recipe, wanted: int | str | None, words: int) -> int
                 f"the recipe {recipe.name} has no vector size to choose", hint="leave out --dim (see firth models)"
             )
         return 0
-    dimension = recipe.dimension if wanted is None else wanted
+    dimension = recipe.usual_dimension(tokens) if wanted is None else wanted
     if dimension < 1:
         raise FirthianError(f"vector_size must be at least 1, got {dimension}", hint="100 is usual")
     if dimension > words:
@@ -233,6 +237,11 @@ def check_dimension(recipe: Recipe, wanted: int | str | None, words: int) -> int
             hint=f"give --dim {words} or less, or lower --min-count",
         )
     return dimension
+
+
+def sizes_of(vocabulary: Vocabulary) -> tuple[int, int]:
+    """Give the number of words, and of their tokens."""
+    return len(vocabulary), int(vocabulary.counts.sum())
 
 
 def check_auto(recipe: Recipe, wanted: int | str | None) -> None:

@@ -84,6 +84,27 @@ def test_adapt_and_classify(tmp_path, labelled, firth):
     firth("adapt", labelled, "-o", tmp_path / "m").complains("exists already")
 
 
+def test_bytes_that_are_no_text_are_told(tmp_path, labelled, firth):
+    labelled.write_bytes(labelled.read_bytes() + b"train\tanimals\tthe c\xe4t\n")
+    done = firth("adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
+    assert done.code == 0
+    assert "bytes of 1 texts are not UTF-8 and were replaced" in done.out
+
+
+def test_the_curve_of_a_classifier_whose_classes_grew(three_topics):
+    texts, labels, _, _ = three_topics
+    model = RPAClassifier("random:9").partial_fit(texts[:80], labels[:80])
+    known = len(model.history_)
+    model.partial_fit([*texts[80:], "entirely new"], [*labels[80:], "zebra"])
+    assert sorted({len(history) for history in model.history_}) == [1, 2]
+    first, last = learning_curve(model)
+    assert (first["pass"], last["pass"]) == (1, 2)
+    assert first["mistakes"] == sum(h[0]["mistakes"] for h in model.history_[:known]) / (80 * known)
+    assert last["updates"] == sum(h[-1]["updates"] for h in model.history_) / sum(
+        h[-1]["examples"] for h in model.history_
+    )
+
+
 def test_texts_without_a_known_word_are_counted(tmp_path, labelled, firth):
     adapted = firth(
         "adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve", "--set", "ngrams=2"

@@ -225,7 +225,8 @@ def test_a_second_process_gets_one_clear_line(corpus: Path, tmp_path: Path, firt
         assert not (tmp_path / f".{name}.lock").exists()
 
 
-def test_of_many_writers_one_at_a_time_gets_the_lock(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wait", [False, True])
+def test_of_many_writers_one_at_a_time_gets_the_lock(tmp_path: Path, wait: bool) -> None:
     inside, most, refused = 0, 0, 0
     guard = threading.Lock()
 
@@ -233,7 +234,7 @@ def test_of_many_writers_one_at_a_time_gets_the_lock(tmp_path: Path) -> None:
         nonlocal inside, most, refused
         for _ in range(200):
             try:
-                with locked(tmp_path / "v"):
+                with locked(tmp_path / "v", wait):
                     with guard:
                         inside += 1
                         most = max(most, inside)
@@ -248,7 +249,7 @@ def test_of_many_writers_one_at_a_time_gets_the_lock(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert most == 1
-    assert refused < 800
+    assert refused == 0 if wait else refused < 800
 
 
 # What the system refuses

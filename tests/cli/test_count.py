@@ -131,9 +131,9 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
     ("content", "arguments", "parts"),
     [
         (None, [], ["missing.txt does not exist", "check the path"]),
-        (b"", [], ["the corpus holds no words"]),
-        (b"\n\n \n", [], ["the corpus holds no words"]),
-        (b"... !!! ---\n", [], ["the corpus holds no words"]),
+        (b"", [], ["no words in missing.txt"]),
+        (b"\n\n \n", [], ["no words in missing.txt"]),
+        (b"... !!! ---\n", [], ["no words in missing.txt"]),
         (b"\x7fELF\0\0\1", [], ["is not text (it holds NUL bytes)", "iconv"]),
         ("text".encode("utf-16"), [], ["is not text"]),
         (b"a b c\n", [], ["none of the 3 different words is left with min_count 5", "--min-count"]),

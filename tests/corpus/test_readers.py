@@ -237,7 +237,7 @@ def test_documents_from_python() -> None:
         ft.count([["a"], ["b", 3]])
     with pytest.raises(ft.FirthianError, match="document 1 is neither"):
         ft.count([1, 2])
-    with pytest.raises(ft.FirthianError, match="holds no words"):
+    with pytest.raises(ft.FirthianError, match="no words in"):
         ft.count([])
 
 

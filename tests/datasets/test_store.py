@@ -15,7 +15,7 @@ import pytest
 
 from firthian.datasets import data_folder, find_dataset, locate, status, verify
 from firthian.datasets import registry as registry_module
-from firthian.datasets.cache import cache_folder, locked
+from firthian.datasets.cache import cache_folder
 from firthian.datasets.finishing import first_bytes, unchanged, word_pairs
 from firthian.datasets.registry import DATASETS, Dataset
 from firthian.datasets.sources import LocalFile, UrlFile, Wheel, WheelFiles
@@ -32,7 +32,7 @@ def sha256(data: bytes) -> str:
 
 
 def left_in(cache: Path) -> list[str]:
-    """Name the files of the cache that are neither locks nor wheels."""
+    """Name the files of the cache; wheels have a folder of their own."""
     return sorted(item.name for item in cache.iterdir() if item.is_file()) if cache.exists() else []
 
 
@@ -243,13 +243,6 @@ def test_what_a_killed_run_left_is_no_hindrance(cache: Path, register: Register,
     assert locate("toy").read_bytes() == FINISHED
     assert left_in(cache) == ["toy.txt"]
     assert [item.name for item in (cache / "wheels").iterdir()] == ["toydata-1.0.whl"]
-
-
-def test_the_lock_is_freed_after_an_error(cache: Path) -> None:
-    with pytest.raises(ZeroDivisionError), locked("a"):
-        raise ZeroDivisionError
-    with locked("a"):
-        pass
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -244,6 +244,34 @@ def test_careful_steps_never_raise_the_loss_and_reach_a_stationary_point(name):
         assert np.linalg.norm(gradient) < 0.02 * np.linalg.norm(side.events[:, np.newaxis] * side.left)
 
 
+def test_a_prior_shortens_the_steps_of_rare_rows():
+    moved = []
+    for prior in (0.0, 5.0, 1e9):
+        model, factors, _, _ = problem("binomial", size=12, scale=0.3)
+        side = model.side("words", factors)
+        before = side.left.copy()
+        steps.choose("damped", 0.5, prior).move(
+            side, unseen.Exact().gradient(side, ALONE, 1), unseen.Exact(), ALONE, 1, 0.0
+        )
+        moved.append(before - side.left)
+    mass = side.events
+    assert mass.max() > 3 * mass.min()
+    np.testing.assert_allclose(moved[1], moved[0] * (mass / (mass + 5))[:, np.newaxis], rtol=1e-4, atol=1e-6)
+    # On a text where all words are rare, no more than a tenth of the mean.
+    most = steps.PRIOR_PART * mass.mean()
+    np.testing.assert_allclose(moved[2], moved[0] * (mass / (mass + most))[:, np.newaxis], rtol=1e-4, atol=1e-6)
+
+
+def test_vectors_are_centred_where_words_weigh_as_the_root_of_their_events():
+    matrix, counts = random_counts(30)
+    plain, centred = (ft.train(counts, "sgns", vector_size=5, centre=centre) for centre in (False, True))
+    # A row's events are its counts and k times as many.
+    weights = np.sqrt(matrix.sum(axis=1))
+    mean = weights @ plain.matrix.astype(np.float64) / weights.sum()
+    np.testing.assert_allclose(centred.extras["mean_vector"], mean, atol=1e-5)
+    np.testing.assert_allclose(centred.matrix, plain.matrix - mean, atol=1e-5)
+
+
 def test_every_solver_reaches_the_same_value_from_a_common_start():
     values = {}
     for way, rule, epochs in (

@@ -6,7 +6,10 @@ import scipy.sparse
 
 from firthian import FirthianError, Vectors, Vocabulary
 from firthian.errors import UnknownWordError
+from firthian.evaluate.analogy import METHODS, answer
+from firthian.evaluate.words import Lookup
 from firthian.parallel import Threads
+from firthian.run import Run
 from firthian.vectors import search
 from tests.reference import neighbours as twin
 
@@ -58,6 +61,16 @@ def test_analogies(vectors: Vectors) -> None:
     questions = [(f"w{i}", f"w{i + 1}", f"w{i + 2}") for i in range(30)]
     answers = vectors.analogy_many(questions, method="3cosmul")
     assert [answer[0][0] for answer in answers] == [vectors.analogy(*q, method="3cosmul")[0][0] for q in questions]
+
+
+def test_evaluation_answers_as_the_vectors_do(vectors: Vectors) -> None:
+    for matrix in (vectors.matrix, abs(vectors.matrix)):
+        some = Vectors(matrix, vectors.vocabulary)
+        ids = np.arange(90).reshape(30, 3)
+        answers = answer(some, ids, Lookup(some, None), Run.create())
+        for column, method in enumerate(METHODS):
+            named = some.analogy_many([tuple(f"w{n}" for n in row) for row in ids], method=method)
+            assert [found[0][0] for found in named] == [f"w{n}" for n in answers[:, column]]
 
 
 def test_the_answer_does_not_depend_on_threads(vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,11 @@ class LabelledText:
     labels: list[str]
     splits: list[str]
 
+    @property
+    def damaged(self) -> int:
+        """How many texts hold the sign that stands for bytes that are not UTF-8."""
+        return sum("\ufffd" in text for text in self.texts)
+
     def part(self, *names: str) -> tuple[list[str], list[str]]:
         """Give the texts and labels of some parts; a file without parts is all training text."""
         if not self.splits:

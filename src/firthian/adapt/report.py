@@ -11,6 +11,7 @@ import numpy as np
 from firthian.adapt.base import DocumentClassifier
 from firthian.adapt.rpa import RPAClassifier
 from firthian.errors import FirthianError, require
+from firthian.explore.figures import save_figure
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -94,7 +95,11 @@ def _platt(margin: Array, right: Array) -> tuple[float, float]:
 def learning_curve(classifier: DocumentClassifier) -> list[dict[str, float]]:
     """Give, for each pass, the share of examples judged wrongly *before* they were learned from, and updated on."""
     curve = []
-    for number, entries in enumerate(zip(*classifier.history_, strict=True), start=1):
+    histories = classifier.history_
+    passes = max(map(len, histories))
+    for number in range(1, passes + 1):
+        # A class that came later has learners that took part in the last passes only.
+        entries = [history[number - passes - 1] for history in histories if len(history) > passes - number]
         examples = sum(entry["examples"] for entry in entries)
         curve.append(
             {
@@ -165,7 +170,7 @@ def plot(report: dict[str, Any], path: Path) -> None:
     require("matplotlib", "viz")
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 3.6), layout="constrained")
+    figure = Figure(figsize=(12, 3.6), dpi=120, layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     if report.get("learning_curve"):
         examples = [point["examples"] for point in report["learning_curve"]]
@@ -192,4 +197,4 @@ def plot(report: dict[str, Any], path: Path) -> None:
     else:
         middle.axis("off")
         right.axis("off")
-    figure.savefig(path, dpi=120)
+    save_figure(figure, Path(path), force=True)

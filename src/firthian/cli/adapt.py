@@ -58,6 +58,8 @@ def adapt(
     text = read_labelled(
         labelled, format=format, label_column=label_column, text_column=text_column, split_column=split_column
     )
+    if text.damaged:
+        notes.append(f"bytes of {text.damaged:,} texts are not UTF-8 and were replaced")
     report: dict[str, Any] = {"data": labelled, "vectors": vectors, "notes": notes}
     with on_terminal() as progress:
         _fit(classifier, text, report, progress, cv, grid, workers, learning_curve)

@@ -17,6 +17,7 @@ def models(
 ) -> None:
     """List the recipes, or describe one."""
     from firthian.recipes import RECIPES, Recipe, find_recipe
+    from firthian.recipes.recipe import LARGE_TEXT
 
     def facts(recipe: Recipe) -> dict[str, object]:
         return {
@@ -49,6 +50,9 @@ def models(
     if recipe.counting:
         say(f"  counting   {', '.join(f'{key}={value}' for key, value in recipe.counting.items())}")
     if recipe.dimension:
-        say(f"  dimension  {recipe.dimension}{', or chosen by --dim auto' if recipe.chooses_dimension else ''}")
+        large = recipe.usual_dimension(LARGE_TEXT)
+        more = f", {large} from {LARGE_TEXT // 10**6} M tokens on" if large != recipe.dimension else ""
+        more += ", or chosen by --dim auto" if recipe.chooses_dimension else ""
+        say(f"  dimension  {recipe.dimension}{more}")
     for option in recipe.options:
         say(f"  --set {option.name}={option.default}\n        {option.help}")

@@ -24,7 +24,7 @@ from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
 from firthian.storage import new_folder, write_manifest
-from firthian.training import check_dimension, is_counts, refuse_counting, train
+from firthian.training import check_dimension, is_counts, refuse_counting, sizes_of, train
 
 KIND, VERSION = "report", 1
 
@@ -195,7 +195,7 @@ class _Bench:
                 more: dict[str, Any] = {"counting": self.counting}
             else:
                 data, seconds, described = self.counts_for(recipe)
-                check_dimension(recipe, size, len(data.vocabulary))
+                check_dimension(recipe, size, *sizes_of(data.vocabulary))
                 more = {}
             vectors = train(
                 data, candidate.recipe, vector_size=size, seed=self.seed, **more, **self.how, **candidate.options

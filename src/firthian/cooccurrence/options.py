@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError, suggest
+from firthian.run import check_seed
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -54,8 +55,7 @@ class CountOptions:
                 )
         if not (0 <= self.sample < 1 and math.isfinite(self.sample)):
             raise FirthianError(f"sample must be from 0 to below 1, got {self.sample}", hint="1e-3 is usual, 0 is off")
-        if not 0 <= self.seed < 2**63:
-            raise FirthianError(f"seed must be from 0 to 2^63 - 1, got {self.seed}", hint="1 will do")
+        check_seed(self.seed)
 
     def as_dict(self) -> dict[str, Any]:
         """Give the options by name, for the record."""

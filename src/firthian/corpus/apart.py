@@ -158,7 +158,7 @@ def tokenize_apart(
         spool.take(sizes, types, segments)
         digests.append(digest)
         progress.advance(sum(size.text_bytes for size in sizes))
-    finished(spool, digests if shards is not None else [read_here.digest()])
+    finished(spool, corpus, digests if shards is not None else [read_here.digest()])
     spool.add_up(executor)
     return spool
 

@@ -175,12 +175,14 @@ def tokenize_corpus(
     for size in executor.map(task, cut_segments(corpus, digests, segment_bytes)):
         spool.append(size)
         progress.advance(size.text_bytes)
-    return finished(spool, digests)
+    return finished(spool, corpus, digests)
 
 
-def finished(spool: SomeSpool, digests: list[bytes]) -> SomeSpool:
+def finished(spool: SomeSpool, corpus: Corpus, digests: list[bytes]) -> SomeSpool:
     """Check that there is something in a spool, and note the checksum of its text."""
     if not spool.tokens:
-        raise FirthianError("the corpus holds no words", hint="check the file, its format and the tokenizer")
+        first, *others = corpus.names() or ["the corpus"]
+        more = f" and {len(others):,} more" if others else ""
+        raise FirthianError(f"no words in {first}{more}", hint="check the file, its format and the tokenizer")
     spool.sha256 = corpus_checksum(digests)
     return spool

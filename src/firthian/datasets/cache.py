@@ -1,11 +1,8 @@
-"""The folder where fetched data are kept, and locks so that two processes do not fetch the same thing."""
+"""The folder where fetched data are kept."""
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from firthian.errors import from_os_error
@@ -22,20 +19,3 @@ def cache_folder(make: bool = False) -> Path:
         except OSError as error:
             raise from_os_error(error) from error
     return folder
-
-
-@contextmanager
-def locked(name: str) -> Iterator[None]:
-    """Let one process at a time do what ``name`` stands for; the others wait.
-
-    The lock belongs to an open file, so the system frees it even when its owner is killed.
-    """
-    folder = cache_folder(make=True) / "locks"
-    try:
-        folder.mkdir(exist_ok=True)
-        file = (folder / f"{name}.lock").open("w")
-    except OSError as error:
-        raise from_os_error(error) from error
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

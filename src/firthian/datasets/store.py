@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from firthian.datasets.cache import cache_folder, locked
+from firthian.datasets.cache import cache_folder
 from firthian.datasets.finishing import unchanged
 from firthian.datasets.registry import Dataset, find_dataset
 from firthian.datasets.sources import LocalFile, Source, check_file, file_sha256
 from firthian.errors import FirthianError, from_os_error
+from firthian.locks import locked
 from firthian.progress import Progress, Silent
 
 
@@ -58,7 +59,7 @@ def locate(name: str, progress: Progress | None = None) -> Path:
     path = find_here(dataset)
     if path is None:
         (progress or Silent()).start(f"fetching {dataset.name}")
-        with locked(dataset.name):
+        with locked(cache_folder(make=True) / dataset.file, wait=True):
             # Another process may have made it while this one waited.
             path = find_here(dataset) or _make(dataset)
     if path.stat().st_size != dataset.size:

@@ -20,15 +20,13 @@ from firthian.evaluate.ranks import mcnemar
 from firthian.evaluate.sets import Set, open_set
 from firthian.evaluate.words import Lookup
 from firthian.run import Run, one_blas_thread
+from firthian.vectors.search import EPSILON, cosines_to_unit
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 #: The two ways to answer, in the order of columns.
 METHODS = ("3cosadd", "3cosmul")
-
-#: The ε of 3CosMul (Levy and Goldberg 2014, eq. 5).
-EPSILON = 0.001
 
 #: Candidates in a block: its cosines with a thousand words stay in the processor's cache.
 BLOCK_WORDS = 1024
@@ -105,7 +103,7 @@ def answer(vectors: Vectors, ids: Array, lookup: Lookup, run: Run, epsilon: floa
     place[candidates] = np.arange(candidates.size)
     asked, rows = np.unique(ids, return_inverse=True)
     rows = np.ascontiguousarray(rows.reshape(ids.shape))
-    scale, offset = (1.0, 0.0) if _is_nonnegative(matrix) else (0.5, 0.5)
+    scale, offset = cosines_to_unit(matrix)
     cosines_of = _cosines(matrix, lengths, asked)
 
     def task(first: int) -> tuple[Array, Array]:
@@ -153,13 +151,6 @@ def _cosines(matrix: Any, lengths: Array, asked: Array) -> Callable[[Array], Arr
         return cosines
 
     return sparse
-
-
-def _is_nonnegative(matrix: Any) -> bool:
-    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    return all(
-        bool((values[first : first + BLOCK_WORDS * 64] >= 0).all()) for first in range(0, len(values), BLOCK_WORDS * 64)
-    )
 
 
 def measure(

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError, require
+from firthian.explore.figures import save_figure
+from firthian.storage import check_target
 from firthian.vectors.uncertainty import covariances
 from firthian.vectors.vectors import Vectors
 
@@ -110,7 +112,7 @@ def _widest_gap(ordered: Array) -> float:
 
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:
-    figure = require("matplotlib.figure", "viz").Figure(figsize=(width, height), layout="constrained")
+    figure = require("matplotlib.figure", "viz").Figure(figsize=(width, height), dpi=150, layout="constrained")
     return figure, figure.subplots()
 
 
@@ -119,8 +121,6 @@ def _patches() -> Any:
 
 
 def _save(figure: Any, path: str | os.PathLike[str]) -> Path:
-    target = Path(path)
-    if not target.absolute().parent.is_dir():
-        raise FirthianError(f"{target.absolute().parent} is not a folder", hint="make it first")
-    figure.savefig(target, dpi=150)
+    target = check_target(path, force=True)
+    save_figure(figure, target, force=True)
     return target

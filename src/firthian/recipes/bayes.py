@@ -52,8 +52,8 @@ BAYES = (
         chooses_dimension=True,
         memory=_MEMORY,
         memory_with={
-            ("covariance", "diagonal"): replace(_MEMORY, word_dim2=0).plus(word_dim=40),
-            ("dtype", "float64"): _MEMORY.plus(word_dim=_MEMORY.word_dim, word_dim2=_MEMORY.word_dim2),
+            ("covariance", "diagonal"): lambda memory: replace(memory, word_dim2=0).plus(word_dim=40),
+            ("dtype", "float64"): lambda memory: memory.plus(word_dim=memory.word_dim, word_dim2=memory.word_dim2),
         },
     ),
     Recipe(

@@ -32,7 +32,14 @@ _STEP = Option(
     "solver",
     choices=("damped", "newton"),
 )
-_CENTRE = Option("centre", True, "the mean of all word vectors is taken off", "solver")
+_CENTRE = Option("centre", True, "the mean of all word vectors, frequent ones weighing more, is taken off", "solver")
+_PRIOR = Option(
+    "prior_events",
+    1000.0,
+    "a row's steps are as short as if it had so many events more: rare words are fitted less closely",
+    "solver",
+    low=0,
+)
 _DAMPING = Option(
     "damping",
     "auto",
@@ -188,6 +195,7 @@ LIKELIHOOD = (
             _SAMPLED,
             _STEP,
             _DAMPING,
+            _PRIOR,
             _RIDGE,
             COMBINE,
             _CENTRE,
@@ -237,6 +245,7 @@ LIKELIHOOD = (
             _SAMPLED,
             # Learning what is taught takes longer steps, however small the text.
             replace(_DAMPING, default=0.1),
+            replace(_PRIOR, default=0.0),
             _RIDGE,
             COMBINE,
             _CENTRE,

@@ -11,6 +11,9 @@ from typing import Any
 from firthian.errors import FirthianError, suggest
 from firthian.memory import Memory
 
+#: What recipes have without ``--dim``, unless they say otherwise, and what they have from so many tokens on.
+USUAL_DIMENSION, LARGE_DIMENSION, LARGE_TEXT = 100, 150, 50_000_000
+
 
 @dataclass(frozen=True)
 class Option:
@@ -111,13 +114,13 @@ class Recipe:
     aliases: tuple[str, ...] = ()
     #: What it learns from: ``counts``, ``tokens`` (the corpus itself) or ``vectors`` (given ones).
     source: str = "counts"
-    #: The number of dimensions without ``--dim``; 0 where the recipe has none.
-    dimension: int = 100
+    #: The number of dimensions without ``--dim``, on texts below LARGE_TEXT; 0 where the recipe has none.
+    dimension: int = USUAL_DIMENSION
     #: Whether its solver can choose the number of dimensions (``--dim auto``).
     chooses_dimension: bool = False
-    #: What it takes in memory, and what it takes where an option has a value that changes that.
+    #: What it takes in memory, and how an option's value changes that; several changes follow one another.
     memory: Memory = field(default_factory=Memory)
-    memory_with: Mapping[tuple[str, Any], Memory] = field(default_factory=dict)
+    memory_with: Mapping[tuple[str, Any], Callable[[Memory], Memory]] = field(default_factory=dict)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check the options a user gave and fill in the others, those that are None too."""
@@ -131,14 +134,21 @@ class Recipe:
         chosen = {name: value for name, value in given.items() if value is not None}
         return {name: option.check(chosen.get(name, option.default)) for name, option in known.items()}
 
+    def usual_dimension(self, tokens: int) -> int:
+        """Give the number of dimensions without ``--dim`` for so many tokens: much text fills more of them."""
+        return LARGE_DIMENSION if self.dimension == USUAL_DIMENSION and tokens >= LARGE_TEXT else self.dimension
+
     def part(self, which: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Give the settings that belong to one part."""
         return {option.name: settings[option.name] for option in self.options if option.part == which}
 
     def memory_for(self, settings: Mapping[str, Any]) -> Memory:
         """Give what it takes in memory with these settings."""
-        changed = (memory for (name, value), memory in self.memory_with.items() if settings[name] == value)
-        return next(changed, self.memory)
+        memory = self.memory
+        for (name, value), changed in self.memory_with.items():
+            if settings[name] == value:
+                memory = changed(memory)
+        return memory
 
     def load(self, which: str) -> Callable[..., Any]:
         """Import the class of the model or the solver."""

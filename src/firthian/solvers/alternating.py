@@ -18,8 +18,9 @@ class Alternating:
     """``epochs`` sweeps. Contexts come first: words have a good start, contexts begin at 0.
 
     ``unseen`` says how the pairs that were never seen are treated (``firthian.solvers.unseen``), ``step`` how far a step
-    goes (``firthian.solvers.steps``); a ``damping`` of ``auto`` depends on how much was counted. ``centre`` takes the mean
-    off all word vectors. The objective after each sweep is what the treatment gives, plus the ridge.
+    goes (``firthian.solvers.steps``); a ``damping`` of ``auto`` depends on how much was counted, and ``prior_events``
+    shorten the steps of rare words. ``centre`` takes a mean off all word vectors. The objective after each sweep is what
+    the treatment gives, plus the ridge.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("side", "start", "stats")
@@ -30,6 +31,7 @@ class Alternating:
         unseen: str = "expanded",
         step: str = "damped",
         damping: float | str = 0.1,
+        prior_events: float = 0.0,
         ridge: float = 0.0,
         sampled_zeros: int = 2048,
         combine: str = "u",
@@ -39,6 +41,7 @@ class Alternating:
         self.unseen = unseen
         self.step = step
         self.damping = damping
+        self.prior_events = prior_events
         self.ridge = ridge
         self.sampled_zeros = sampled_zeros
         self.combine = combine
@@ -51,7 +54,7 @@ class Alternating:
         factors = started(model, dimension, run)
         treatment = unseen.choose(self.unseen, self.sampled_zeros)
         damping = self.damping_for(model)
-        rule = steps.choose(self.step, damping)
+        rule = steps.choose(self.step, damping, self.prior_events)
         objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
         stats = {"unseen": self.unseen, "halved_rows": rule.halved, "kept_rows": rule.kept, "damping": damping}
         return solution(model, factors, objective, self.combine, stats, self.centre)
@@ -121,7 +124,9 @@ def solution(
 ) -> Solution:
     """Make a solution of the factors; the first number of ``objective`` is the one at the start.
 
-    ``centre`` takes the mean vector off all words, which says nothing of any of them; it is kept beside them.
+    ``centre`` takes a mean vector off all words, which says nothing of any of them; it is kept beside them. Words weigh as the
+    square root of their events: alike, rare ones, whose vectors are mostly noise, would outvote all others; as their events, a
+    few function words would.
     """
     extras = {}
     if model.bias != "none":
@@ -131,6 +136,8 @@ def solution(
     facts = {**stats, "objective_at_start": objective[0], **model.stats()}
     words = np.ascontiguousarray(combine(factors.words, factors.contexts, how))
     if centre:
-        extras["mean_vector"] = words.mean(axis=0, dtype=np.float64).astype(np.float32)
+        weights = np.sqrt(model.side("words", factors).events)
+        # not by BLAS, whose sums depend on its threads
+        extras["mean_vector"] = (np.einsum("i,ij->j", weights, words) / weights.sum()).astype(np.float32)
         words = words - extras["mean_vector"]
     return Solution(words, factors.contexts, objective[1:], "stopped", facts, extras)

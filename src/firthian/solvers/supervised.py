@@ -31,7 +31,7 @@ class Supervised(Alternating):
         factors = started(model, dimension, run)
         treatment = WithAnalogies(unseen.choose(self.unseen, self.sampled_zeros), model, factors)
         damping = self.damping_for(model)
-        rule = steps.choose("damped", damping)
+        rule = steps.choose("damped", damping, self.prior_events)
         objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
         stats = {"unseen": self.unseen, "damping": damping}
         return solution(model, factors, objective, self.combine, stats, self.centre)

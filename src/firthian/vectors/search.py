@@ -32,6 +32,12 @@ KERNEL_ROWS = 50_000
 #: Queries are held dense: for sparse vectors with many columns fewer of them go together.
 _QUERY_BYTES = 64 * 2**20
 
+#: The ε of 3CosMul (Levy and Goldberg 2014, eq. 5).
+EPSILON = 0.001
+
+#: How many rows are looked through at once for a negative value.
+SIGN_BLOCK = 65_536
+
 #: Turns cosines of several parts of a query, shape (parts, queries, rows), into one score.
 Combine = Callable[[Array], Array]
 
@@ -194,10 +200,19 @@ def _candidates(scores: Array, bar: Array, topn: int, first: int) -> tuple[Array
     return found, ids
 
 
-def three_cos_mul(cosines: Array) -> Array:
-    """Levy and Goldberg 2014, eq. 5, for parts (b, c, a), cosines shifted to 0 … 1: cos(b)·cos(c) / (cos(a) + ε)."""
-    shifted = (cosines + np.float32(1)) / np.float32(2)
-    return np.asarray(shifted[0] * shifted[1] / (shifted[2] + np.float32(0.001)))
+def three_cos_mul(cosines: Array, scale: float = 0.5, offset: float = 0.5) -> Array:
+    """Levy and Goldberg 2014, eq. 5, for parts (b, c, a), cosines moved to 0 … 1: cos(b)·cos(c) / (cos(a) + ε)."""
+    moved = np.float32(scale) * cosines + np.float32(offset)
+    return np.asarray(moved[0] * moved[1] / (moved[2] + np.float32(EPSILON)))
+
+
+def cosines_to_unit(matrix: Any) -> tuple[float, float]:
+    """Give the scale and offset that bring all cosines of these rows to 0 … 1; nothing to do where no value is negative."""
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    nonnegative = all(
+        bool((values[first : first + SIGN_BLOCK] >= 0).all()) for first in range(0, len(values), SIGN_BLOCK)
+    )
+    return (1.0, 0.0) if nonnegative else (0.5, 0.5)
 
 
 def row_block(matrix: Any, first: int, last: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, suggest
 from firthian.vectors import transform
 from firthian.vectors.documents import document_vector
-from firthian.vectors.search import Search, dense_rows, three_cos_mul
+from firthian.vectors.search import Search, cosines_to_unit, dense_rows, three_cos_mul
 from firthian.vectors.store import load_vectors, save_vectors
 
 if TYPE_CHECKING:
@@ -184,7 +184,9 @@ class Vectors:
             found = self.searcher.nearest(_unit(b - a + c), topn, asked, limit=restrict_vocab)
         else:
             parts = np.stack([b, c, a])
-            found = self.searcher.nearest(parts, topn, asked, limit=restrict_vocab, combine=three_cos_mul)
+            scale, offset = cosines_to_unit(self.matrix)
+            combine = partial(three_cos_mul, scale=scale, offset=offset)
+            found = self.searcher.nearest(parts, topn, asked, limit=restrict_vocab, combine=combine)
         return self._named(found)
 
     def similarity(self, first: str, second: str, missing: str = "error") -> float:
