@@ -79,9 +79,9 @@ and grows as tokens^-0.4 below, to 0.3 at most.
 
 A row's steps are divided by its events, so a word seen five times is fitted as closely, after six sweeps, as one seen a million
 times, and its vector is mostly noise. `prior_events` adds so many events to every row's own (at most a tenth of what a row
-has on average): rare words move less. A plain mean of all vectors is that of the rare ones; where words weigh as the root of their
-events it is not. Words seen 5 times or more, 100 dimensions, 6 epochs, `damping=auto`. *other* are the other articles above,
-*enwiki3m-other* 3 M tokens elsewhere in enwiki70m: neither was looked at before 1000 was chosen.
+has on average): rare words move less. A plain mean of all vectors is that of the rare ones; where words weigh as the root
+of their events it is not. Words seen 5 times or more, 100 dimensions, 6 epochs, `damping=auto`. *other* are the other
+articles above, *enwiki3m-other* 3 M tokens elsewhere in enwiki70m: neither was looked at before 1000 was chosen.
 
 {rare}
 {rare_claims}"""
