@@ -20,7 +20,7 @@ size, least = settings.pop("size"), settings.pop("least")
 def save(words, matrix):
     from firthian import Vectors, Vocabulary
     from firthian.vectors.formats import write_vectors
-    write_vectors(Vectors(np.asarray(matrix, dtype=np.float32), Vocabulary(list(words))), target, "word2vec-bin")
+    write_vectors(Vectors(np.asarray(matrix, dtype=np.float32), Vocabulary(list(words))), target, "word2vec-bin", force=True)
 """
 
 _GENSIM = """
