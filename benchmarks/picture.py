@@ -27,7 +27,7 @@ def draw(rows: dict[str, Any], title: str, target: Path) -> None:
     from matplotlib.figure import Figure
 
     names = sorted(rows, key=lambda name: -quality(rows[name]))
-    figure = Figure(figsize=(9, 5.4), dpi=110, layout="constrained")
+    figure = Figure(figsize=(11, 6.6), dpi=110, layout="constrained")
     axes = figure.add_subplot()
     axes.set_xscale("log")
     axes.set_xlabel("seconds from raw text to saved vectors, 2 cores (logarithmic)")
@@ -50,7 +50,7 @@ def _label(figure: Any, axes: Any, rows: dict[str, Any], names: list[str]) -> No
     renderer = renderer_of(figure)
     figure.draw(renderer)
     shown = {"plain": "firth train"}
-    texts = [axes.text(0, 0, shown.get(name, name), fontsize=8) for name in names]
+    texts = [axes.text(0, 0, shown.get(name, name), fontsize=7.5) for name in names]
     boxes = [text.get_window_extent(renderer) for text in texts]
     points = axes.transData.transform([(rows[name]["wall"], quality(rows[name])) for name in names])
     frame = axes.get_window_extent(renderer)
