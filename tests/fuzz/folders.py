@@ -109,7 +109,10 @@ def _fitted(data: bytes, size: int) -> bytes:
 
 
 def _array(data: bytes, entry: dict[str, Any]) -> tuple[bytes, int]:
-    dtype, shape = np.dtype(entry["dtype"]), tuple(map(int, entry["shape"]))
+    try:
+        dtype, shape = np.dtype(entry["dtype"]), tuple(map(int, entry["shape"]))
+    except (SyntaxError, DeprecationWarning):
+        raise ValueError from None
     size = dtype.itemsize * math.prod(shape)
     if not 0 <= size <= _LARGEST_ARRAY or dtype.hasobject:
         raise ValueError

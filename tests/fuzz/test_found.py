@@ -332,3 +332,29 @@ def test_a_spread_that_is_not_finite_is_told(name, width):
 def test_parquet_names_and_words_that_cannot_be_are_told(number):
     target = find_target("vectors.parquet")
     assert "is damaged" in target.try_bytes(driver.input_of(target, target.seeds(), 1, number))
+
+
+@pytest.mark.parametrize("name", ["word2vec", "glove", "fasttext-vec"])
+@pytest.mark.parametrize("text", [b"5 0\nthe \xff0.5\ncat\n", b"1 0\n3 \xff\xfe4\n5 6\n"])
+def test_a_header_of_no_numbers(tmp_path: Path, name: str, text: bytes) -> None:
+    (tmp_path / "v.txt").write_bytes(text)
+    with pytest.raises(FirthianError, match=r"line 2: there are no numbers after the word|says 0 numbers"):
+        read_vectors(tmp_path / "v.txt", name)
+
+
+def test_classifiers_whose_settings_were_changed_by_hand() -> None:
+    target = find_target("classifier")
+    seeds = target.seeds()
+    said = [target.try_bytes(driver.input_of(target, seeds, 1, number)) for number in (94, 166, 440, 688)]
+    assert "idf holds what no text gives" in said[1]
+    assert "ngrams must be a whole number" in said[0]
+
+
+@pytest.mark.parametrize("ngrams", [3, 5])
+def test_texts_shorter_than_the_longest_run_of_words(ngrams: int) -> None:
+    pytest.importorskip("sklearn")
+    from firthian.adapt import PAClassifier
+
+    texts, labels = ["good good tea with milk", "bad cold coffee again today"] * 3, ["+", "-"] * 3
+    fitted = PAClassifier("onehot", ngrams=ngrams).fit(texts, labels)
+    assert fitted.predict(["good", "", "coffee"]).tolist()[::2] == ["+", "-"]

@@ -59,8 +59,8 @@ def scale(weighed: Any, base: Array, scaling: str, one_hot: float) -> Examples:
     size = np.ones(weighed.shape[0])
     if scaling == "embedding":
         vectors = np.linalg.norm((weighed @ base).astype(np.float64), axis=1)
-        # Rounding leaves traces of sums that are truly zero.
-        size = np.where(vectors > 1e-6 * lengths, vectors, lengths)
+        # Rounding leaves traces of sums that are truly zero; sums of huge numbers are no numbers any more.
+        size = np.where((vectors > 1e-6 * lengths) & np.isfinite(vectors), vectors, lengths)
     elif scaling == "length":
         size = lengths
     size[size == 0] = 1.0

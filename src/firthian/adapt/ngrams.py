@@ -39,7 +39,7 @@ def add_ngrams(segment: Segment, longest: int, goes_on: bool) -> Segment:
     ids, homes_of_ids = [segment.ids.astype(np.int64)], [documents]
     spelled_starts, spelled_pools, counts = [segment.starts], [segment.pool], [segment.counts]
     runs, runs_starts, runs_pool = words, starts, pool
-    types = marker
+    types, end = marker, int(segment.starts[-1])
     for length in range(2, longest + 1):
         left, right = runs[: max(0, words.size - length + 1)], words[length - 1 :]
         inside = homes[: left.size] == homes[length - 1 :]
@@ -52,7 +52,8 @@ def add_ngrams(segment: Segment, longest: int, goes_on: bool) -> Segment:
         ids.append(types + found)
         homes_of_ids.append(homes[: left.size][inside])
         counts.append(np.bincount(found, minlength=keys.size))
-        spelled_starts.append(new_starts[1:] + spelled_starts[-1][-1])
+        spelled_starts.append(new_starts[1:] + end)
+        end += int(new_starts[-1])
         spelled_pools.append(new_pool)
         runs = np.zeros(left.size, dtype=np.int64)
         runs[inside] = found

@@ -96,6 +96,10 @@ def _plain(value: Any) -> Any:
     raise ParameterError(f"{value!r} cannot be saved", hint="use strings or numbers")
 
 
+#: No weight of a word is larger: it is the logarithm of a number of documents.
+LARGEST_IDF = 1e3
+
+
 def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None, vectors: Any = None) -> DocumentClassifier:
     """Read a classifier that ``save`` wrote.
 
@@ -149,10 +153,14 @@ def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None,
                 hint="give the vectors it was fitted with",
             )
     estimator = _KINDS[record["estimator"]](first.describe(), **parameters)
+    # A file may say anything: what learning would refuse is refused here.
+    estimator._check_parameters()
     estimator._first = first
     if isinstance(first, GivenPhi):
         estimator.vectors = first.vectors
     estimator.base_, estimator.vocabulary_, estimator.idf_ = base, vocabulary, array("idf", words)
+    if not (np.abs(estimator.idf_) < LARGEST_IDF).all():
+        raise FirthianError(f"{folder / ARRAYS}: idf holds what no text gives", hint="fit the classifier again")
     estimator._table = TypeTable.of_words(vocabulary.words)
     estimator.classes_ = np.array(record["classes"])
     estimator.input_kind_ = record["input"]

@@ -132,12 +132,12 @@ def find_layout(path: Path, start: bytes) -> Layout:
         raise FirthianError(
             f"{path} has lines of more than {_MAX_NUMBERS:,} numbers", hint="check that it is a file of vectors"
         )
+    if rest and columns == 0:
+        raise FirthianError(
+            f"{path}, line {1 if header is None else 2}: there are no numbers after the word",
+            hint="give a file with a word and its numbers a line",
+        )
     if header is None:
-        if columns == 0:
-            raise FirthianError(
-                f"{path}, line 1: there are no numbers after the word",
-                hint="give a file with a word and its numbers a line",
-            )
         return Layout(columns, None)
     promised, width = int(header[1]), int(header[2])
     if not rest:
