@@ -64,7 +64,7 @@ PAGE = """# Recipes at their defaults
 
 {corpus}, words seen {least} times or more, {dimension} dimensions, each recipe counting as it likes to; seconds from raw text
 to vectors. Spearman's correlation on five sets, 3CosAdd / 3CosMul on two, on the items whose words are known. The defaults
-were chosen on this corpus and these sets, so they look a little better here than elsewhere. RW is a set on which nothing was
+were chosen on this corpus and these sets, so they look a little better here than elsewhere. RW is a set by which nothing was
 chosen. How the default recipe does on other sizes of text: [defaults](../defaults.md).
 
 {recipes}
