@@ -215,7 +215,8 @@ def read_array(path: Path, entry: dict[str, Any], verify: bool = True) -> Array:
         with path.open("rb") as file:
             found, size = file.read(len(header)), os.fstat(file.fileno()).st_size
         wanted = len(header) + dtype.itemsize * math.prod(shape)
-        if dtype.hasobject or (found, size) != (header, wanted):
+        # Items of no bytes would let a shape say anything.
+        if dtype.hasobject or not dtype.itemsize or (found, size) != (header, wanted):
             raise damaged
         # Nothing cannot be mapped.
         array: Array = (

@@ -33,6 +33,7 @@ from firthian.errors import FirthianError
 from firthian.evaluate import chunking
 from firthian.evaluate import files as evaluation
 from firthian.explore import projection
+from firthian.storage import read_array, write_array
 from firthian.vectors.formats import read_vectors
 from firthian.vectors.vectors import Vectors
 from tests.fuzz import driver, examples
@@ -345,7 +346,7 @@ def test_a_header_of_no_numbers(tmp_path: Path, name: str, text: bytes) -> None:
 def test_classifiers_whose_settings_were_changed_by_hand() -> None:
     target = find_target("classifier")
     seeds = target.seeds()
-    said = [target.try_bytes(driver.input_of(target, seeds, 1, number)) for number in (94, 166, 440, 688)]
+    said = [target.try_bytes(driver.input_of(target, seeds, 1, number)) for number in (94, 166, 440, 688, 4741)]
     assert "idf holds what no text gives" in said[1]
     assert "ngrams must be a whole number" in said[0]
 
@@ -358,3 +359,24 @@ def test_texts_shorter_than_the_longest_run_of_words(ngrams: int) -> None:
     texts, labels = ["good good tea with milk", "bad cold coffee again today"] * 3, ["+", "-"] * 3
     fitted = PAClassifier("onehot", ngrams=ngrams).fit(texts, labels)
     assert fitted.predict(["good", "", "coffee"]).tolist()[::2] == ["+", "-"]
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("counts", (3, 24, 123, 508)), ("spool.run", (98962,))])
+def test_numbers_that_no_counting_gives(name: str, numbers: tuple[int, ...]) -> None:
+    target = find_target(name)
+    seeds = target.seeds()
+    for number in numbers:
+        target.try_bytes(driver.input_of(target, seeds, 1, number))
+
+
+def test_items_of_no_bytes(tmp_path: Path) -> None:
+    entry = write_array(tmp_path / "a.npy", np.empty((2**40, 2**40), dtype="V0"))
+    with pytest.raises(FirthianError, match="is damaged"):
+        read_array(tmp_path / "a.npy", entry)
+
+
+def test_counts_beyond_whole_numbers(tmp_path: Path) -> None:
+    counts = ft.count(["a b a b"] * 3, min_count=1)
+    counts.values = np.full(counts.values.shape, 1e30, dtype=np.float32)
+    with pytest.raises(FirthianError, match="no counting gives"):
+        counts.integer_sums(0, counts.pairs)

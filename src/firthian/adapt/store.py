@@ -176,6 +176,10 @@ def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None,
     for number, (learner, kept) in enumerate(zip(ensemble.learners, record["learners"], strict=True)):
         _fill(learner, number, array)
         learner.clock, learner.history = int(kept["clock"]), list(kept["history"])
+        if not 0 <= learner.clock < 2**63:
+            raise FirthianError(
+                f"{folder / 'model.json'}: its clock is {learner.clock:.3g}", hint="fit the classifier again"
+            )
     estimator.ensemble_ = ensemble
     return estimator
 

@@ -119,7 +119,10 @@ class Counts:
                 hint="count the corpora together, or with --sample-mode drop",
             )
         _, unit = self.options.integer_weights()
-        sums = np.rint(self.values[low:high].astype(np.float64) * unit).astype(np.int64)
+        rounded = np.rint(self.values[low:high].astype(np.float64) * unit)
+        if not (rounded < 2.0**63).all():
+            raise FirthianError("counts hold a number that no counting gives", hint="count the corpus again")
+        sums = rounded.astype(np.int64)
         places, exact = self._exact
         a, b = np.searchsorted(places, [low, high])
         sums[places[a:b] - low] = exact[a:b]
