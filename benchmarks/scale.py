@@ -55,7 +55,7 @@ TRAINED_LONG = (
 TRAINED_BAYES = (
     (1, 5, 20, False), (1, 5, 60, False), (4, 5, 20, False), (4, 20, 40, False), (9, 50, 20, False), (9, 20, 40, True),
 )  # fmt: skip
-#: ``(35, 1, ...)`` has more than 400,000 words.
+#: ``(35, 1, ...)`` has 327,000 words.
 PLANS = {"psd": TRAINED, "svd": TRAINED, "sgns": (*TRAINED_LONG, (35, 1, 50, True)), "bayes": TRAINED_BAYES}
 RECIPES = ("psd", "sgns", "svd", "tweedie", "bayes", "glove")
 

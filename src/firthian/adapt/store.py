@@ -96,6 +96,9 @@ def _plain(value: Any) -> Any:
     raise ParameterError(f"{value!r} cannot be saved", hint="use strings or numbers")
 
 
+#: No number of a classifier is larger: products of two are still numbers.
+LARGEST_NUMBER = 1e15
+
 #: No weight of a word is larger: it is the logarithm of a number of documents.
 LARGEST_IDF = 1e3
 
@@ -196,6 +199,9 @@ def _read_arrays(path: Path, checksums: dict[str, int]) -> dict[str, Array]:
         raise FirthianError(f"{path} is damaged", hint="fit the classifier again") from error
     if {name: crc32(array) for name, array in arrays.items()} != checksums:
         raise FirthianError(f"{path} is damaged (its checksums do not fit)", hint="fit the classifier again")
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not (np.abs(array) < LARGEST_NUMBER).all():
+            raise FirthianError(f"{path}: {name} holds what learning does not give", hint="fit the classifier again")
     return dict(arrays)
 
 
