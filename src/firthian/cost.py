@@ -47,7 +47,7 @@ _COUNTING = {
     "disk_bytes": ("word", "pair"),
 }
 _VECTORS = {
-    "cpu": ("once", "pair", "pair_dim", "word_dim2"),
+    "cpu": ("once", "pair", "pair_dim", "word_dim", "word_dim2"),
     "peak_bytes": ("once", "pair", "word", "word_dim"),
     "disk_bytes": ("word", "word_dim"),
 }
