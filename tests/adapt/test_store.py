@@ -95,6 +95,16 @@ def test_a_hostile_manifest_is_refused(saved, change):
         load(saved)
 
 
+@pytest.mark.parametrize("clock", [-1, 2**63, 10**400, float("inf"), float("nan")])
+def test_a_clock_that_no_learning_gives_is_refused(saved, clock):
+    record = json.loads((saved / "model.json").read_text())
+    del record["checksum"], record["kind"], record["version"]
+    record["learners"][0]["clock"] = clock
+    write_manifest(saved / "model.json", "a classifier", 1, record)
+    with pytest.raises(FirthianError, match="is damaged"):
+        load(saved)
+
+
 def test_a_file_does_not_say_what_is_imported(saved):
     record = json.loads((saved / "model.json").read_text())
     del record["checksum"], record["kind"], record["version"]

@@ -114,7 +114,7 @@ def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None, vecto
     record = read_manifest(folder / "model.json", KIND, VERSION)
     try:
         return _assemble(folder, record, tokenizer, vectors)
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, FirthianError):
             raise
         raise FirthianError(f"{folder / 'model.json'} is damaged", hint="fit the classifier again") from error
@@ -180,9 +180,7 @@ def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None,
         _fill(learner, number, array)
         learner.clock, learner.history = int(kept["clock"]), list(kept["history"])
         if not 0 <= learner.clock < 2**63:
-            raise FirthianError(
-                f"{folder / 'model.json'}: its clock is {learner.clock:.3g}", hint="fit the classifier again"
-            )
+            raise FirthianError(f"{folder / 'model.json'} is damaged (its clock)", hint="fit the classifier again")
     estimator.ensemble_ = ensemble
     return estimator
 
