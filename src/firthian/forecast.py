@@ -12,7 +12,7 @@ from firthian.cooccurrence.estimate import Estimate, estimate
 from firthian.errors import FirthianError
 from firthian.memory import Problem, show_size
 from firthian.parallel import check_workers
-from firthian.recipes import find_recipe
+from firthian.recipes import Recipe, find_recipe
 from firthian.training import check_dimension, is_counts, sizes_of
 
 
@@ -88,10 +88,21 @@ def forecast(
     name = next((name for name in (chosen.name, *chosen.aliases) if name in _measured()), None)
     took = None
     if name is not None:
-        usual = {option.name: option.default for option in chosen.options}
-        passes = settings["epochs"] / usual["epochs"] if usual.get("epochs") else 1.0
-        took = cost.predict(name, cost.Size(tokens, words, pairs, dimension), busy, speed, passes)
+        size = cost.Size(tokens, words, pairs, dimension)
+        took = cost.predict(name, size, busy, speed, _passes(chosen, settings, tokens))
     most = chosen.memory_for(settings).needed(
         Problem(words, pairs, dimension, tokens if chosen.source == "tokens" else 0)
     )
     return Forecast(chosen.name, tokens, words, pairs, dimension, busy, counted, took, most)
+
+
+def _passes(recipe: Recipe, settings: Mapping[str, Any], tokens: int) -> float:
+    """Give the epochs that are asked for as a multiple of those that were measured: the usual ones for less text."""
+    if "epochs" not in settings:
+        return 1.0
+    usual = next(option.default for option in recipe.options if option.name == "epochs")
+    asked = settings["epochs"]
+    if usual == "auto":
+        find = recipe.load("solver").usual_epochs  # type: ignore[attr-defined]
+        usual, asked = find(settings, 0), find(settings, tokens) if asked == "auto" else asked
+    return float(asked / usual)

@@ -10,6 +10,7 @@ import pytest
 
 import firthian as ft
 from firthian.errors import FirthianError
+from firthian.forecast import forecast
 from firthian.recipes import RECIPES, Recipe, find_recipe
 
 NAMES = [recipe.name for recipe in RECIPES]
@@ -199,3 +200,18 @@ def test_recipes_of_vectors_take_vectors_or_their_path(name, tmp_path):
     again = ft.train(tmp_path / "vectors", name, vector_size=DIMENSION)
     assert fingerprint(again) == fingerprint(fitted(name))
     assert again.record["vectors"]["recipe"] == "svd"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_dry_run_knows_every_recipe(name):
+    recipe = find_recipe(name)
+    size = DIMENSION if recipe.dimension else None
+    if recipe.source == "vectors":
+        with pytest.raises(FirthianError, match="learns from vectors"):
+            forecast(corpus(), name, vector_size=size)
+        return
+    found = forecast(corpus(), name, vector_size=size)
+    assert found.most_bytes > 0
+    if found.training is not None and "epochs" in {option.name for option in recipe.options}:
+        # more epochs take longer, also where the usual number depends on the text
+        assert forecast(corpus(), name, vector_size=size, epochs=100).training.seconds > found.training.seconds

@@ -12,7 +12,7 @@ from firthian.models.exponential_family import ExponentialFamily, Factors, First
 from firthian.models.families import Binomial, Gaussian, LogGaussian, NegativeBinomial, Poisson, Tweedie
 from firthian.parallel import Threads
 from firthian.run import Run
-from firthian.solvers import steps, unseen
+from firthian.solvers import alternating, steps, unseen
 from firthian.solvers.alternating import Alternating, sweep
 from firthian.solvers.cg_als import ConjugateGradients
 from firthian.solvers.iwlrls import IWLRLS, find_power
@@ -228,6 +228,37 @@ def test_vectors_are_combined_as_asked():
         )
         assert np.allclose(both.matrix, u.matrix + u.contexts)
         assert np.allclose(mean.matrix, both.matrix / 2)
+
+
+def test_a_share_of_the_contexts_is_added_to_the_words():
+    _, counts = random_counts(30)
+    u, none, some = (ft.train(counts, "sgns", vector_size=3, combine=how) for how in ("u", 0, 0.25))
+    np.testing.assert_array_equal(none.matrix, u.matrix)
+    words, contexts = u.matrix + u.extras["mean_vector"], u.contexts
+    weights = np.sqrt(ef.binomial(counts, ALONE, negative=6.0).side("words", factors_of(u)).events)
+
+    def length(vectors):
+        away = vectors - np.average(vectors, axis=0, weights=weights)
+        return np.sqrt(np.average((away**2).sum(axis=1), weights=weights))
+
+    factor = some.record["stats"]["context_factor"]
+    assert factor == pytest.approx(0.25 * length(words) / length(contexts), rel=1e-5)
+    np.testing.assert_allclose(some.matrix + some.extras["mean_vector"], words + factor * contexts, atol=1e-5)
+    with pytest.raises(FirthianError, match="combine must be a number from 0 to 10 or u or u"):
+        ft.train(counts, "sgns", vector_size=3, combine="c")
+
+
+def factors_of(vectors):
+    zeros = np.zeros(len(vectors))
+    return ef.Factors(vectors.matrix, vectors.contexts, zeros, zeros)
+
+
+def test_much_text_gets_more_sweeps(monkeypatch):
+    _, counts = random_counts(30)
+    assert len(ft.train(counts, "sgns", vector_size=3).record["objective"]) == 6
+    monkeypatch.setattr(alternating, "LARGE_TEXT", int(counts.vocabulary.counts.sum()))
+    assert len(ft.train(counts, "sgns", vector_size=3).record["objective"]) == 8
+    assert len(ft.train(counts, "sgns", vector_size=3, epochs=2).record["objective"]) == 2
 
 
 @pytest.mark.parametrize("name", FAMILIES)

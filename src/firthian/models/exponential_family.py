@@ -7,6 +7,7 @@ seen (``firthian.solvers.unseen``), and a number of iterations. docs/derivations
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,11 @@ class SeenPairs:
     def rows(self) -> int:
         """How many rows there are."""
         return int(self.indptr.size - 1)
+
+    @cached_property
+    def events(self) -> Array:
+        """Each row's weights, or its counts but those held out, which are negative; asked for in every half of a sweep."""
+        return self.row_sums(self.weights if self.weights.size else np.maximum(self.values, 0))
 
     def row_sums(self, numbers: Array) -> Array:
         """Add up a number of each pair over its row."""
@@ -105,12 +111,8 @@ class Side:
     @property
     def events(self) -> Array:
         """How many draws each row stands for: its counts, and its part of what every pair costs."""
-        events: Array = self._seen() + self.left_share * float(self.right_share.sum()) + self.more_events
+        events: Array = self.pairs.events + self.left_share * float(self.right_share.sum()) + self.more_events
         return events
-
-    def _seen(self) -> Array:
-        # held-out counts are negative
-        return self.pairs.row_sums(self.pairs.weights if self.pairs.weights.size else np.maximum(self.pairs.values, 0))
 
 
 class FirstStep:

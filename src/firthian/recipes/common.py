@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from firthian.cost import memory_of
 from firthian.recipes.recipe import Option
+from firthian.solvers.cells import COMBINATIONS
 
 MODELS, SOLVERS = "firthian.models", "firthian.solvers"
 
 SMOOTHING = Option("ns_exponent", 0.75, "power of the context distribution", low=0, high=2)
 POWER = Option("eigenvalue_power", 0.5, "vectors are U·s^power", "solver", low=0, high=2)
-COMBINE = Option("combine", "u", "vectors are u, u+c or their mean", "solver", choices=("u", "u+c", "mean"))
+
+COMBINE = Option("combine", "u", "vectors are u, u+c or their mean", "solver", choices=COMBINATIONS)
 
 #: A matrix as sparse as the counts, and a Krylov search: a basis of twice the dimensions and 256 more, and its image.
 SEARCH = memory_of("svd")

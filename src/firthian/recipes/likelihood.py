@@ -8,6 +8,7 @@ from firthian.cost import memory_of
 from firthian.memory import Memory
 from firthian.recipes.common import COMBINE, DYNAMIC, MODELS, SMOOTHING, SOLVERS
 from firthian.recipes.recipe import Option, Recipe
+from firthian.solvers.cells import COMBINATIONS
 
 _MODEL = f"{MODELS}.exponential_family"
 
@@ -39,6 +40,15 @@ _PRIOR = Option(
     "a row's steps are as short as if it had so many events more: rare words are fitted less closely",
     "solver",
     low=0,
+)
+_MIXED = Option(
+    "combine",
+    0.1,
+    "so much of a word's context vector is added to its vector, both as long on average; or u, u+c, mean",
+    "solver",
+    low=0,
+    high=10,
+    words=COMBINATIONS,
 )
 _DAMPING = Option(
     "damping",
@@ -190,14 +200,22 @@ LIKELIHOOD = (
         f"{SOLVERS}.alternating:Alternating",
         (
             *_BINOMIAL_MODEL,
-            Option("epochs", 6, "sweeps over contexts and words", "solver", low=1),
+            Option(
+                "epochs",
+                "auto",
+                "sweeps over contexts and words; auto: 6, or 8 from 50 M tokens on",
+                "solver",
+                low=1,
+                words=("auto",),
+                whole=True,
+            ),
             _UNSEEN,
             _SAMPLED,
             _STEP,
             _DAMPING,
             _PRIOR,
             _RIDGE,
-            COMBINE,
+            _MIXED,
             _CENTRE,
         ),
         counting=DYNAMIC,

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from firthian.errors import FirthianError
 from firthian.models.exponential_family import Factors
+from firthian.recipes.recipe import LARGE_TEXT
 from firthian.run import Run
 from firthian.solvers import steps, unseen
 from firthian.solvers.base import Solution
 from firthian.solvers.cells import combine
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: ``epochs=auto``, below LARGE_TEXT and from there on.
+USUAL_EPOCHS, MANY_EPOCHS = 6, 8
+
 
 class Alternating:
-    """``epochs`` sweeps. Contexts come first: words have a good start, contexts begin at 0.
+    """``epochs`` sweeps (``auto``: more for much text). Contexts come first: words have a good start, contexts begin at 0.
 
     ``unseen`` says how the pairs that were never seen are treated (``firthian.solvers.unseen``), ``step`` how far a step
     goes (``firthian.solvers.steps``); a ``damping`` of ``auto`` depends on how much was counted, and ``prior_events``
-    shorten the steps of rare words. ``centre`` takes a mean off all word vectors. The objective after each sweep is what
-    the treatment gives, plus the ridge.
+    shorten the steps of rare words. A ``combine`` that is a number adds so much of the contexts to the words. ``centre``
+    takes a mean off all word vectors. The objective after each sweep is what the treatment gives, plus the ridge.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("side", "start", "stats")
 
     def __init__(
         self,
-        epochs: int = 6,
+        epochs: int | str = USUAL_EPOCHS,
         unseen: str = "expanded",
         step: str = "damped",
         damping: float | str = 0.1,
         prior_events: float = 0.0,
         ridge: float = 0.0,
         sampled_zeros: int = 2048,
-        combine: str = "u",
+        combine: str | float = "u",
         centre: bool = False,
     ) -> None:
         self.epochs = epochs
@@ -55,9 +62,20 @@ class Alternating:
         treatment = unseen.choose(self.unseen, self.sampled_zeros)
         damping = self.damping_for(model)
         rule = steps.choose(self.step, damping, self.prior_events)
-        objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
+        objective = sweep(model, factors, treatment, rule, self.epochs_for(model), self.ridge, run)
         stats = {"unseen": self.unseen, "halved_rows": rule.halved, "kept_rows": rule.kept, "damping": damping}
         return solution(model, factors, objective, self.combine, stats, self.centre)
+
+    @staticmethod
+    def usual_epochs(settings: Mapping[str, Any], tokens: int) -> int:
+        """Give what ``epochs=auto`` is for so many tokens: much text is not fitted too closely as soon."""
+        return MANY_EPOCHS if tokens >= LARGE_TEXT else USUAL_EPOCHS
+
+    def epochs_for(self, model: Any) -> int:
+        """Give the sweeps that are set, or the usual ones for the model's text."""
+        if self.epochs == "auto":
+            return self.usual_epochs({}, int(model.counts.vocabulary.counts.sum()))
+        return int(self.epochs)
 
     def damping_for(self, model: Any) -> float:
         """Give the damping that is set, or the usual one for the model's counts."""
@@ -120,9 +138,12 @@ def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: 
 
 
 def solution(
-    model: Any, factors: Any, objective: list[float], how: str, stats: dict[str, Any], centre: bool = False
+    model: Any, factors: Any, objective: list[float], how: str | float, stats: dict[str, Any], centre: bool = False
 ) -> Solution:
     """Make a solution of the factors; the first number of ``objective`` is the one at the start.
+
+    A number as ``how`` is the share of the contexts: words are u + how·(|u|/|c|)·c, where |u| and |c| are the usual distances
+    from their means. Contexts know what a word occurs with, so that related words come closer.
 
     ``centre`` takes a mean vector off all words, which says nothing of any of them; it is kept beside them. Words weigh as the
     square root of their events: alike, rare ones, whose vectors are mostly noise, would outvote all others; as their events, a
@@ -134,10 +155,27 @@ def solution(
     if model.bias == "both":
         extras["context_bias"] = factors.context_bias
     facts = {**stats, "objective_at_start": objective[0], **model.stats()}
-    words = np.ascontiguousarray(combine(factors.words, factors.contexts, how))
+    weights = np.sqrt(model.side("words", factors).events)
+    weights /= weights.sum()
+    if isinstance(how, str):
+        words = np.ascontiguousarray(combine(factors.words, factors.contexts, how))
+    else:
+        # with it, and with the mean, u can be had back
+        facts["context_factor"] = how * _spread(factors.words, weights) / max(_spread(factors.contexts, weights), 1e-12)
+        words = factors.words + np.float32(facts["context_factor"]) * factors.contexts
     if centre:
-        weights = np.sqrt(model.side("words", factors).events)
-        # not by BLAS, whose sums depend on its threads
-        extras["mean_vector"] = (np.einsum("i,ij->j", weights, words) / weights.sum()).astype(np.float32)
+        extras["mean_vector"] = _weighted_mean(words, weights).astype(np.float32)
         words = words - extras["mean_vector"]
     return Solution(words, factors.contexts, objective[1:], "stopped", facts, extras)
+
+
+def _weighted_mean(vectors: Array, weights: Array) -> Array:
+    # not by BLAS, whose sums depend on its threads
+    mean: Array = np.einsum("i,ij->j", weights, vectors)
+    return mean
+
+
+def _spread(vectors: Array, weights: Array) -> float:
+    """Give the root of the mean squared distance of vectors from their mean."""
+    mean = _weighted_mean(vectors, weights)
+    return float(np.sqrt(max(np.einsum("i,ij,ij->", weights, vectors, vectors) - mean @ mean, 0.0)))

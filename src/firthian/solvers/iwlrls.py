@@ -9,6 +9,7 @@ sweep is taken: a Fisher scoring step on each side. The paper solves each of the
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,7 +68,7 @@ class IWLRLS:
             )
         self.iterations = iterations
         self.solver = solver
-        self.epochs = EPOCHS[solver] if epochs == "auto" else int(epochs)
+        self.epochs = self.usual_epochs({"solver": solver}) if epochs == "auto" else int(epochs)
         self.alpha = alpha
         self.early_stop = early_stop
         self.unseen = unseen
@@ -75,6 +76,11 @@ class IWLRLS:
         self.cg_steps = cg_steps
         self.ridge = ridge
         self.combine = combine
+
+    @staticmethod
+    def usual_epochs(settings: Mapping[str, Any], tokens: int = 0) -> int:
+        """Give what ``epochs=auto`` is with these settings, whatever the tokens."""
+        return EPOCHS[settings["solver"]]
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""

@@ -32,7 +32,7 @@ class Supervised(Alternating):
         treatment = WithAnalogies(unseen.choose(self.unseen, self.sampled_zeros), model, factors)
         damping = self.damping_for(model)
         rule = steps.choose("damped", damping, self.prior_events)
-        objective = sweep(model, factors, treatment, rule, self.epochs, self.ridge, run)
+        objective = sweep(model, factors, treatment, rule, self.epochs_for(model), self.ridge, run)
         stats = {"unseen": self.unseen, "damping": damping}
         return solution(model, factors, objective, self.combine, stats, self.centre)
 
