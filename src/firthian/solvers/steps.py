@@ -14,7 +14,7 @@ import numpy as np
 
 from firthian.models.exponential_family import Side
 from firthian.run import Run
-from firthian.solvers.tall import eigh, inner, times_small
+from firthian.solvers.tall import BLOCK, eigh, inner
 from firthian.solvers.unseen import Gradient, Unseen
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -144,10 +144,20 @@ def directions(
     share = side.right_share / side.right_share.sum()
     gram = inner(side.right, share.astype(np.float32)[:, np.newaxis] * side.right, run)
     values, axes = eigh(damping * gram)
-    inverse = 1 / (np.maximum(values, 0) + floor + (ridge / mass)[:, np.newaxis])
-    slope = (gradient.vectors + np.float32(ridge) * side.left) / mass[:, np.newaxis].astype(np.float32)
-    turned = times_small(slope, axes, run)
-    return times_small(np.multiply(turned, inverse, out=turned), axes.T, run)
+    bends, turn = np.maximum(values, 0) + floor, np.ascontiguousarray(axes, dtype=np.float32)
+    out = np.empty_like(side.left)
+
+    def fill(begin: int, end: int) -> None:
+        part, masses = slice(begin, end), mass[begin:end, np.newaxis]
+        slope = gradient.vectors[part]
+        if ridge > 0:
+            slope = slope + np.float32(ridge) * side.left[part]
+        turned = (slope / masses.astype(np.float32)) @ turn
+        np.multiply(turned, 1 / (bends + ridge / masses) if ridge > 0 else 1 / bends, out=turned)
+        np.matmul(turned, turn.T, out=out[part])
+
+    run.over_rows(fill, len(out), BLOCK, here=True)
+    return out
 
 
 def bias_step(gradient: Gradient) -> Array:
