@@ -145,11 +145,7 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
         if place is not None:
             place.check_data(data)
         dimension = check_dimension(recipe, job.vector_size, *sizes_of(data.vocabulary))
-        instead = {
-            f"--set {name}={value}": recipe.memory_for({**job.settings, name: value})
-            for name, value in recipe.memory_with
-        }
-        recipe.memory_for(job.settings).check(recipe.name, size_of(data, dimension), run.budget, instead)
+        check_memory(recipe, job.settings, size_of(data, dimension), run.budget)
         model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
         solver = recipe.load("solver")(**recipe.part("solver", job.settings))
         check_fit(solver, model)
@@ -237,6 +233,14 @@ def check_dimension(recipe: Recipe, wanted: int | str | None, words: int, tokens
             hint=f"give --dim {words} or less, or lower --min-count",
         )
     return dimension
+
+
+def check_memory(recipe: Recipe, settings: Mapping[str, Any], problem: Problem, budget: int) -> None:
+    """Say before the work when the budget is too small for a recipe, and which of its options would make it fit."""
+    instead = {
+        f"--set {name}={value}": recipe.memory_for({**settings, name: value}) for name, value in recipe.memory_with
+    }
+    recipe.memory_for(settings).check(recipe.name, problem, budget, instead)
 
 
 def sizes_of(vocabulary: Vocabulary) -> tuple[int, int]:

@@ -216,6 +216,8 @@ def _rows(model: str, suite: str, name: str, figures: Any, sections: bool) -> It
 
 
 def _missing(name: str, figures: Mapping[str, Any]) -> Iterator[str]:
+    if figures.get("covered") == 0:
+        yield f"{name}: not one item is covered, so it says nothing"
     for key, what in (("missing", "not in the vocabulary"), ("zero_length", "with a vector of length 0")):
         words = figures.get(key)
         if words:
