@@ -173,14 +173,23 @@ class Evaluation:
             )
 
     def _p_values(self, suite: str, name: str, measure: str) -> str:
-        """Write the p-values of the further models against the first, where this figure was tested."""
-        shown = []
+        """Write the p-values of the further models against the first, in their order, where this figure was tested."""
+        values = []
         for comparison in self.comparisons:
             facts = comparison.get(suite, {}).get(name, {})
-            value = facts.get(measure, facts).get("p_value")
-            if value is not None:
-                shown.append("<0.001" if value < 0.001 else f"{value:.3f}")
-        return ", ".join(shown)
+            values.append(facts.get(measure, facts).get("p_value"))
+        return ", ".join(map(show_p, values)) if any(value is not None for value in values) else ""
+
+
+def show_p(value: float | None) -> str:
+    """Write a p-value for people.
+
+    >>> show_p(0.0312), show_p(1e-9), show_p(None)
+    ('0.031', '<0.001', '–')
+    """
+    if value is None:
+        return "–"
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def plain(value: Any) -> Any:
