@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import errno
 import gzip
 import io
 import json
@@ -103,6 +104,22 @@ def test_several_files_and_folders_in_order(tmp_path: Path) -> None:
         path.write_text(name)
     assert documents(tmp_path / "tree") == ["a.txt", "a/b/c.txt", "a/z.txt", "b.txt"]
     assert documents([tmp_path / "tree/b.txt", tmp_path / "tree/a"]) == ["b.txt", "a/b/c.txt", "a/z.txt"]
+
+
+def test_a_folder_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tree" / "closed").mkdir(parents=True)
+    for name in ("tree/a.txt", "tree/closed/b.txt"):
+        (tmp_path / name).write_text(name)
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if Path(path).name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(ft.FirthianError, match="closed: permission denied: choose a place you may read"):
+        Files([str(tmp_path / "tree")])
 
 
 def test_byte_order_mark_and_carriage_returns(tmp_path: Path) -> None:
@@ -239,6 +256,8 @@ def test_documents_from_python() -> None:
         ft.count([1, 2])
     with pytest.raises(ft.FirthianError, match="no words in"):
         ft.count([])
+    with pytest.raises(ft.FirthianError, match="a corpus cannot be a NoneType: give a path"):
+        ft.count(None)
 
 
 def test_strings_are_paths_when_they_exist(tmp_path: Path) -> None:

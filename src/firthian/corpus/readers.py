@@ -309,6 +309,10 @@ class Documents:
     """
 
     def __init__(self, documents: Iterable[str | Sequence[str]]) -> None:
+        if not isinstance(documents, Iterable):
+            raise FirthianError(
+                f"a corpus cannot be a {type(documents).__name__}", hint="give a path, several, or a list of texts"
+            )
         if iter(documents) is documents:
             raise FirthianError(
                 "the corpus is a one-shot iterator, which would be empty at a second reading",
