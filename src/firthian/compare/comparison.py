@@ -28,7 +28,7 @@ from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
 from firthian.run import Run
-from firthian.storage import new_folder, write_manifest
+from firthian.storage import check_not_source, new_folder, write_manifest
 from firthian.training import check_dimension, check_memory, is_counts, refuse_counting, sizes_of, train
 from firthian.vectors.vectors import Vectors
 
@@ -122,6 +122,8 @@ def compare_recipes(
     progress = progress or Silent()
     candidates = [item if isinstance(item, Candidate) else Candidate.read(item) for item in recipes]
     _check(candidates, source)
+    if output is not None:
+        check_not_source(output, source.path if isinstance(source, Counts) else source)
     plan = Plan.make(suite, sets)
     settings = dict(counting or {})
     with ExitStack() as stack:
