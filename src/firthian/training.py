@@ -15,6 +15,7 @@ import numpy as np
 
 from firthian._version import __version__
 from firthian.checkpoints import EVERY
+from firthian.checks import whole
 from firthian.cluster import open_executor
 from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
@@ -25,10 +26,10 @@ from firthian.memory import PeakMemory, Problem
 from firthian.parallel import Executor
 from firthian.progress import Progress
 from firthian.recipes import Recipe, find_recipe
-from firthian.run import Run
+from firthian.run import Run, check_seed
 from firthian.solvers.base import AUTO, Solution, check_fit
 from firthian.stopping import Stop
-from firthian.storage import sha256
+from firthian.storage import check_not_source, sha256
 from firthian.unfinished import Unfinished
 from firthian.vectors.vectors import Vectors
 
@@ -72,10 +73,14 @@ def train(
     """
     chosen = find_recipe(recipe)
     check_auto(chosen, vector_size)
+    seed = check_seed(seed)
+    if vector_size is not None and not isinstance(vector_size, str):
+        vector_size = whole("vector_size", vector_size, hint="100 is usual")
     job = Job(source, chosen, chosen.settings(options), vector_size, seed, dict(counting or {}))
     with open_executor(cluster, workers) as executor:
         if output is None:
             return learn(job, Run.create(seed, workers, memory, progress, executor=executor))
+        check_not_source(output, source.path if isinstance(source, Counts) else source)
         place = Unfinished(Path(output), EVERY if checkpoint_every is None else checkpoint_every, stop)
         run = Run.create(seed, workers, memory, progress, place.steps, executor)
         with place.held(job.describe(), resume, force):

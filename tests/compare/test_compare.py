@@ -56,6 +56,10 @@ def test_the_report_holds_vectors_page_and_json(corpus, pairs, tmp_path, firth):
     assert min(scores.values()) > 0.8
     page = (target / "report.html").read_text()
     assert "<svg" in page
+    differences = page.partition("Is the difference to the first recipe more than chance?")[2]
+    rows = [re.findall("<td>(.*?)</td>", line) for line in differences.splitlines()]
+    assert [row[:4] for row in rows if row] == [[name, "psd", "pairs", "similarity"] for name in ("svd", "ppmi")]
+    assert all(re.fullmatch(r"[+-]\d\.\d{3}", row[4]) and row[7] == "williams" for row in rows if row)
     assert not re.search(r"https?://|<script", page)
     HTMLParser().feed(page)
     firth("compare", corpus, "-m", "psd", "--sets", pairs, "-o", target).complains("exists already")
@@ -163,6 +167,32 @@ def test_too_little_memory_is_found_out_before_training(corpus, pairs, no_traini
     monkeypatch.setattr(comparison, "check_budget", lambda memory: 1000)
     with pytest.raises(FirthianError, match=r"svd with 8 words.* needs about"):
         compare_recipes(ft.count([corpus]), ["svd:dim=2"], sets=[str(pairs)])
+
+
+@pytest.mark.parametrize("verb", ["train", "compare"])
+def test_what_is_read_is_not_replaced_by_what_is_made_of_it(corpus, pairs, tmp_path, firth, verb):
+    ft.count([corpus], tmp_path / "counts")
+    sets = ("--sets", pairs) if verb == "compare" else ()
+    done = firth(verb, tmp_path / "counts", "-m", "svd", "--dim", "2", *sets, "-o", tmp_path / "counts", "--force")
+    done.complains("counts is what is read: choose another name for the result")
+    assert ft.Counts.load(tmp_path / "counts").pairs > 0
+
+
+def test_a_stream_and_the_vectors_of_a_classifier_are_not_replaced_either(corpus, tmp_path, firth):
+    done = firth("train", corpus, "-m", "bayes-svi", "--stream", tmp_path / "s", "-o", tmp_path / "s", "--force")
+    done.complains("s is what is read")
+    assert not (tmp_path / "s").exists()
+    ft.Vectors(np.eye(2), ft.Vocabulary(["a", "b"])).save(tmp_path / "v")
+    firth("adapt", "x.tsv", "-v", tmp_path / "v", "-o", tmp_path / "v", "--force").complains("v is what is read")
+
+
+def test_analogies_are_compared_by_each_way_to_answer(corpus, tmp_path):
+    from firthian.compare.page import page
+
+    (tmp_path / "questions.txt").write_text("tea coffee milk cup\ngoal ball kick team\n")
+    shown = page(compare_recipes([corpus], ["svd:dim=2", "psd:dim=2"], sets=[str(tmp_path / "questions.txt")]))
+    differences = shown.partition("Is the difference to the first recipe more than chance?")[2]
+    assert re.findall("<td>questions</td><td>(.*?)</td>", differences) == ["3cosadd", "3cosmul"]
 
 
 def test_standard_input_is_read_once_for_several_countings(corpus, pairs, tmp_path, firth_process):
