@@ -71,6 +71,8 @@ def test_undecodable_bytes_and_absent_words_are_reported(firth: Firth, tmp_path:
     assert "2 bytes were not UTF-8 and were replaced (--strict makes them an error)" in done.out
     assert "1 words of the given list do not occur" in done.out
     assert "2 words kept" in done.out
+    done = firth("count", corpus, "-o", target, "--vocabulary", words, "--max-vocab", "1", "--force")
+    assert "2 words of the given list do not occur, or were left out by other limits" in done.out
 
 
 def test_info_describes_counts(firth: Firth, corpus: Path, target: Path) -> None:
