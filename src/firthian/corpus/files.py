@@ -56,13 +56,24 @@ def find_files(paths: list[str]) -> list[str]:
 
 
 def _files_below(path: str) -> Iterator[Path]:
-    """Find the files of a folder and of all folders in it; one that may not be read is an error, not left out."""
+    """Find the files of a folder and of all folders in it, linked ones too, each once.
+
+    One that may not be read is an error, not left out.
+    """
 
     def refuse(error: OSError) -> None:
         raise from_os_error(error) from error
 
-    for folder, folders, names in os.walk(path, onerror=refuse):
-        folders[:] = [name for name in folders if not _is_not_text(name)]
+    seen: set[str] = set()
+    for folder, folders, names in os.walk(path, onerror=refuse, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            # A link to a folder above, or a second one to the same.
+            folders.clear()
+            continue
+        seen.add(real)
+        # In order, so that of two ways to a folder it is always the same one that is taken.
+        folders[:] = sorted(name for name in folders if not _is_not_text(name))
         for name in names:
             item = Path(folder, name)
             if not _is_not_text(name) and item.is_file():

@@ -292,7 +292,12 @@ def _json_lines(path: str, field: str) -> Iterator[Piece]:
             record: Any = json.loads(line)
         except (ValueError, RecursionError):
             raise FirthianError(f"{path}, line {number}: not JSON", hint="each line must be one JSON object") from None
-        if not isinstance(record, dict) or not isinstance(record.get(field), str):
+        if isinstance(record, dict) and field in record and not isinstance(record[field], str):
+            raise FirthianError(
+                f"{path}, line {number}: the field {field!r} is no text ({type(record[field]).__name__})",
+                hint="name another with --text-column, or mend the line",
+            )
+        if not isinstance(record, dict) or field not in record:
             have = ", ".join(repr(name[:30]) for name in list(record)[:8]) if isinstance(record, dict) else "none"
             raise FirthianError(
                 f"{path}, line {number}: no text field {field!r}",
