@@ -67,6 +67,7 @@ def test_speed_is_that_of_the_sample() -> None:
     warm = predict("count", size).seconds - predict("count", Size(0, 0, 0)).seconds
     assert cost.speed_of("count", size, warm, 2) == pytest.approx(1)
     assert cost.speed_of("count", size, 2 * warm, 2) == pytest.approx(0.5)
+    assert cost.speed_of("count", Size(5000, 70, 5000), 0.3, 2) == 1
 
 
 def test_time_a_token_does_not_rise() -> None:

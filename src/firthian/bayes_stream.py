@@ -63,11 +63,17 @@ class BayesStream:
         self._words: dict[str, int] = {}
         self._tokens = 0
         self.scores: list[float] = []
+        #: Bytes that were not UTF-8 and were replaced before documents came here, since the stream was made or opened.
+        self.undecodable_bytes = 0
 
     @property
     def tokens(self) -> int:
         """How many tokens have been learnt from, those of words that are not yet known among them."""
         return self._tokens
+
+    def note_undecodable(self, number: int) -> None:
+        """Note that so many bytes of documents were replaced."""
+        self.undecodable_bytes += number
 
     @property
     def begun(self) -> bool:
@@ -82,10 +88,8 @@ class BayesStream:
             seed=self.options["seed"] + self._stream.batches, workers=self._run.executor.workers,
             **self.options["counting"],
         )  # fmt: skip
-        for word, number in zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True):
-            self._totals[word] += number
-            self._tokens += number
-        known = [word for word in counts.vocabulary.words if self._totals[word] >= self.options["min_count"]]
+        seen = dict(zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True))
+        known = [word for word, number in seen.items() if self._totals[word] + number >= self.options["min_count"]]
         fresh = [word for word in known if word not in self._words]
         if self._stream.state is None and len(fresh) < self.options["vector_size"]:
             raise FirthianError(
@@ -93,6 +97,9 @@ class BayesStream:
                 f"{self.options['vector_size']} dimensions",
                 hint="give a larger first batch, or a smaller vector_size or min_count",
             )
+        # Only now: a batch that is refused leaves nothing behind.
+        self._totals.update(seen)
+        self._tokens += sum(seen.values())
         for word in fresh:
             self._words[word] = len(self._words)
         batch = self._numbered(counts, known)

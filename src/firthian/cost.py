@@ -19,6 +19,10 @@ from firthian.memory import Memory, show_size
 CONSTANTS = Path(__file__).parent / "cost.json"
 
 
+#: Seconds from which on a run tells the speed of a machine.
+_MOMENT = 0.05
+
+
 class Size(NamedTuple):
     """How large a run is."""
 
@@ -147,12 +151,15 @@ def grown(tokens: float) -> Size:
 
 
 def speed_of(what: str, size: Size, seconds: float, workers: int) -> float:
-    """Tell how fast this machine is, from a run in a process that was warm: nothing was paid once."""
+    """Tell how fast this machine is, from a run in a process that was warm: nothing was paid once.
+
+    A run of a moment says nothing, because what every run pays (threads, files) is most of it: 1 is given then.
+    """
     found = constants()["costs"][what]["cpu"]
     warm = predict(what, size, workers)
     busy = warm.cpu / warm.seconds
     expected: float = (warm.cpu - found.get("once", 0.0)) / busy
-    return min(10.0, max(0.05, expected / max(seconds, 1e-6)))
+    return min(10.0, max(0.05, expected / max(seconds, 1e-6))) if expected >= _MOMENT else 1.0
 
 
 def describe(cost: Cost, workers: int) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from firthian.checks import whole
 from firthian.errors import FirthianError
 
 _UNITS = {
@@ -41,8 +42,8 @@ def parse_size(text: str | int) -> int:
     >>> parse_size("4GB"), parse_size("512MiB"), parse_size("1.5g"), parse_size(1000)
     (4000000000, 536870912, 1500000000, 1000)
     """
-    if isinstance(text, int):
-        return text
+    if not isinstance(text, str):
+        return whole("memory", text, hint="write it as 4GB, 512MB or 1.5GiB")
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
     if match is None or match[2] == "i":
         raise FirthianError(f"cannot read the size {text!r}", hint="write it as 4GB, 512MB or 1.5GiB")

@@ -16,6 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from firthian.checks import whole
 from firthian.errors import FirthianError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -142,6 +143,7 @@ def check_workers(workers: int | None) -> int:
     """Give the number of workers, every core of this machine where none is named."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = whole("workers", workers, hint="leave it out to use every core")
     if workers < 1:
         raise FirthianError(f"workers must be at least 1, got {workers}", hint="leave it out to use every core")
     return workers

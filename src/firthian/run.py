@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from firthian.checkpoints import Checkpoint, Nowhere, Stage
+from firthian.checks import whole
 from firthian.errors import FirthianError
 from firthian.memory import check_budget
 from firthian.parallel import Array, Executor, Part, Threads, check_workers
@@ -29,6 +30,7 @@ def check_seed(seed: int) -> int:
     >>> check_seed(7)
     7
     """
+    seed = whole("seed", seed, hint="1 will do")
     if not 0 <= seed < 2**63:
         raise FirthianError(f"seed must be from 0 to 2^63 - 1, got {seed}", hint="1 will do")
     return seed

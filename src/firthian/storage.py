@@ -62,6 +62,19 @@ def check_folder(target: str | os.PathLike[str], force: bool = False) -> Path:
     return path
 
 
+def check_file(target: str | os.PathLike[str], force: bool = False) -> Path:
+    """Say early whether a file may be written at ``target``; it never takes the place of a folder."""
+    if Path(target).is_dir():
+        raise FirthianError(f"{target} is a folder", hint="give the name of a file")
+    return check_target(target, force)
+
+
+def check_not_source(target: str | os.PathLike[str], source: Any) -> None:
+    """Say early when what is read would be replaced by what is made of it."""
+    if isinstance(source, str | os.PathLike) and Path(target).resolve() == Path(source).resolve():
+        raise FirthianError(f"{target} is what is read", hint="choose another name for the result")
+
+
 def kind_of(folder: Path) -> str | None:
     """Say what a folder of ours holds; None where we did not write it: other programs, too, call their files model.json."""
     for name in MANIFESTS:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from firthian.bayes_stream import MANIFEST, BayesStream
 from firthian.corpus.readers import Corpus
+from firthian.corpus.spool import NoWordsError
+from firthian.corpus.tokenizer import decode
 from firthian.errors import FirthianError
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe
@@ -23,10 +25,12 @@ SAVE_EVERY = 20
 _LONGEST = 2
 
 
-def read_batches(corpus: Corpus, tokens: int, strict: bool = False) -> Iterator[list[str]]:
+def read_batches(
+    corpus: Corpus, tokens: int, strict: bool = False, replaced: Callable[[int], None] | None = None
+) -> Iterator[list[str]]:
     """Read documents in lists of about so many tokens; a text without an end to its line is cut between words.
 
-    With ``strict``, bytes that are not UTF-8 are an error; else they are replaced.
+    With ``strict``, bytes that are not UTF-8 are an error; else they are replaced, and ``replaced`` is told how many.
 
     >>> from firthian.corpus.readers import open_corpus
     >>> list(read_batches(open_corpus(["a b c", "d e", "f"]), 3))
@@ -42,21 +46,26 @@ def read_batches(corpus: Corpus, tokens: int, strict: bool = False) -> Iterator[
         if not newline and size >= _LONGEST * tokens:
             whole, _, unfinished = rest.rpartition(b" ")
         if whole:
-            yield _documents(whole, line, strict)
+            yield _documents(whole, line, strict, replaced)
             rest, size, line = unfinished, unfinished.count(b" "), line + whole.count(b"\n") + len(newline)
     if rest.strip():
-        yield _documents(rest.rstrip(b"\n"), line, strict)
+        yield _documents(rest.rstrip(b"\n"), line, strict, replaced)
 
 
-def _documents(text: bytes, line: int, strict: bool) -> list[str]:
-    try:
-        return text.decode("utf-8", "strict" if strict else "replace").split("\n")
-    except UnicodeDecodeError as error:
-        number = line + text[: error.start].count(b"\n")
-        raise FirthianError(
-            f"line {number} of the stream: a byte is not UTF-8",
-            hint="convert the text, or leave out --strict to replace such bytes",
-        ) from None
+def _documents(text: bytes, line: int, strict: bool, replaced: Callable[[int], None] | None) -> list[str]:
+    if strict:
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            number = line + text[: error.start].count(b"\n")
+            raise FirthianError(
+                f"line {number} of the stream: a byte is not UTF-8",
+                hint="convert the text, or leave out --strict to replace such bytes",
+            ) from None
+    decoded, undecodable = decode(text)
+    if replaced is not None:
+        replaced(undecodable)
+    return decoded.split("\n")
 
 
 @dataclass(frozen=True)
@@ -127,12 +136,17 @@ def follow(
     shown.advance(begun)
     unsaved = 0
     try:
-        for documents in read_batches(corpus, settings.batch_tokens, bool(stream.options["counting"].get("strict"))):
+        strict = bool(stream.options["counting"].get("strict"))
+        for documents in read_batches(corpus, settings.batch_tokens, strict, stream.note_undecodable):
             # A batch is learnt whole; a signal that comes while the next one is waited for ends the work at once.
             asked.patient = True
             last = stream.tokens
-            stream.partial_fit(documents)
-            unsaved += 1
+            try:
+                stream.partial_fit(documents)
+                unsaved += 1
+            except NoWordsError:
+                # Empty lines, or a row of stars at the end: nothing to learn, and no reason to stop.
+                pass
             shown.advance(stream.tokens - last, f"bound per event {stream.scores[-1]:.4f}" if stream.scores else "")
             if unsaved == SAVE_EVERY:
                 stream.save(target, force=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from firthian._version import __version__
 from firthian.checkpoints import EVERY
+from firthian.checks import whole
 from firthian.cluster import open_executor
 from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
@@ -25,10 +26,10 @@ from firthian.memory import PeakMemory, Problem
 from firthian.parallel import Executor
 from firthian.progress import Progress
 from firthian.recipes import Recipe, find_recipe
-from firthian.run import Run
+from firthian.run import Run, check_seed
 from firthian.solvers.base import AUTO, Solution, check_fit
 from firthian.stopping import Stop
-from firthian.storage import sha256
+from firthian.storage import check_not_source, sha256
 from firthian.unfinished import Unfinished
 from firthian.vectors.vectors import Vectors
 
@@ -72,10 +73,14 @@ def train(
     """
     chosen = find_recipe(recipe)
     check_auto(chosen, vector_size)
+    seed = check_seed(seed)
+    if vector_size is not None and not isinstance(vector_size, str):
+        vector_size = whole("vector_size", vector_size, hint="100 is usual")
     job = Job(source, chosen, chosen.settings(options), vector_size, seed, dict(counting or {}))
     with open_executor(cluster, workers) as executor:
         if output is None:
             return learn(job, Run.create(seed, workers, memory, progress, executor=executor))
+        check_not_source(output, source.path if isinstance(source, Counts) else source)
         place = Unfinished(Path(output), EVERY if checkpoint_every is None else checkpoint_every, stop)
         run = Run.create(seed, workers, memory, progress, place.steps, executor)
         with place.held(job.describe(), resume, force):
@@ -145,11 +150,7 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
         if place is not None:
             place.check_data(data)
         dimension = check_dimension(recipe, job.vector_size, *sizes_of(data.vocabulary))
-        instead = {
-            f"--set {name}={value}": recipe.memory_for({**job.settings, name: value})
-            for name, value in recipe.memory_with
-        }
-        recipe.memory_for(job.settings).check(recipe.name, size_of(data, dimension), run.budget, instead)
+        check_memory(recipe, job.settings, size_of(data, dimension), run.budget)
         model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
         solver = recipe.load("solver")(**recipe.part("solver", job.settings))
         check_fit(solver, model)
@@ -237,6 +238,14 @@ def check_dimension(recipe: Recipe, wanted: int | str | None, words: int, tokens
             hint=f"give --dim {words} or less, or lower --min-count",
         )
     return dimension
+
+
+def check_memory(recipe: Recipe, settings: Mapping[str, Any], problem: Problem, budget: int) -> None:
+    """Say before the work when the budget is too small for a recipe, and which of its options would make it fit."""
+    instead = {
+        f"--set {name}={value}": recipe.memory_for({**settings, name: value}) for name, value in recipe.memory_with
+    }
+    recipe.memory_for(settings).check(recipe.name, problem, budget, instead)
 
 
 def sizes_of(vocabulary: Vocabulary) -> tuple[int, int]:

@@ -186,13 +186,14 @@ def _shown(value: Any) -> str:
 
 
 def stamps(corpus: Corpus) -> list[list[Any]] | None:
-    """Give path, size and time of each file of a corpus; None where it is not made of files that stay."""
+    """Give how a corpus is read, and path, size and time of each file; None where it is not made of files that stay."""
     if not isinstance(corpus, Files) or not all(map(can_be_read_again, corpus.files)):
         return None
     if any(map(is_url, corpus.files)):
         return None
     found = [(Path(file).absolute(), Path(file).stat()) for file in corpus.files]
-    return [[str(path), state.st_size, state.st_mtime_ns] for path, state in found]
+    files = [[str(path), state.st_size, state.st_mtime_ns] for path, state in found]
+    return [[corpus.format, corpus.text_column], *files]
 
 
 def digest(corpus: Corpus) -> str:

@@ -102,6 +102,17 @@ def test_another_corpus_is_refused(corpus: Path, tmp_path: Path, folder_bytes: B
     assert folder_bytes(tmp_path / "v") == folder_bytes(tmp_path / "whole")
 
 
+def test_another_column_of_the_same_file_is_another_corpus(corpus: Path, tmp_path: Path) -> None:
+    lines = corpus.read_text().splitlines()
+    table = tmp_path / "table.tsv"
+    table.write_text("\n".join(["first\tsecond", *(f"{a}\t{b}" for a, b in zip(lines, lines[::-1], strict=True))]))
+    columns = [{"counting": {"min_count": 1, "text_column": column}} for column in ("first", "second")]
+    interrupt(table, tmp_path / "v", **columns[0])
+    with pytest.raises(FirthianError, match="the corpus is not the one"):
+        train(table, tmp_path / "v", resume=True, **columns[1])
+    train(table, tmp_path / "v", resume=True, **columns[0])
+
+
 def test_other_counts_are_refused(corpus: Path, tmp_path: Path) -> None:
     ft.count(corpus, tmp_path / "c", min_count=1)
     interrupt(tmp_path / "c", tmp_path / "v", 3, counting=None)

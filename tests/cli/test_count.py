@@ -71,6 +71,8 @@ def test_undecodable_bytes_and_absent_words_are_reported(firth: Firth, tmp_path:
     assert "2 bytes were not UTF-8 and were replaced (--strict makes them an error)" in done.out
     assert "1 words of the given list do not occur" in done.out
     assert "2 words kept" in done.out
+    done = firth("count", corpus, "-o", target, "--vocabulary", words, "--max-vocab", "1", "--force")
+    assert "2 words of the given list do not occur, or were left out by other limits" in done.out
 
 
 def test_info_describes_counts(firth: Firth, corpus: Path, target: Path) -> None:
@@ -96,13 +98,39 @@ def test_merge(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None
 
 
 def test_merged_counts_remember_how_words_were_cut(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None:
-    for name, flags in (("one", []), ("two", []), ("cased", ["--keep-case"])):
-        firth("count", corpus, "-o", tmp_path / name, "--tokenizer", "whitespace", *flags)
+    for name in ("one", "two"):
+        firth("count", corpus, "-o", tmp_path / name, "--tokenizer", "whitespace")
     firth("merge", tmp_path / "one", tmp_path / "two", "-o", target)
-    words = {"tokenizer": "whitespace", "keep_case": False, "fold_numbers": False}
+    words = {"tokenizer": "whitespace", "keep_case": False, "fold_numbers": False, "phrases": None}
     assert ft.Counts.load(target).record["settings"] == words
-    firth("merge", target, tmp_path / "cased", "-o", target, "--force")
-    assert ft.Counts.load(target).record["settings"] == {"tokenizer": "whitespace", "fold_numbers": False}
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--tokenizer", "whitespace"], "tokenizer unicode and whitespace: count"),
+        (["--keep-case"], "keep_case off and on: count"),
+        (["--fold-numbers", "--window", "2"], "window 5 and 2, fold_numbers off and on: count"),
+        (["--phrases", "npmi"], "phrases none and (score npmi, threshold 0.5, min_count 5, passes 1): count"),
+    ],
+)
+def test_words_cut_in_two_ways_are_not_added(
+    firth: Firth, corpus: Path, target: Path, tmp_path: Path, flags: list[str], message: str
+) -> None:
+    firth("count", corpus, "-o", tmp_path / "one")
+    firth("count", corpus, "-o", tmp_path / "two", *flags)
+    refused = firth("merge", tmp_path / "one", tmp_path / "two", "-o", target)
+    refused.complains(f"counts made with other options cannot be added: {message}", "with the same options")
+    # What was merged before still knows how its words were cut.
+    firth("merge", tmp_path / "one", tmp_path / "one", "-o", tmp_path / "both")
+    firth("merge", tmp_path / "both", tmp_path / "two", "-o", target).complains(message)
+
+
+def test_counts_that_do_not_say_how_words_were_cut_are_added(corpus: Path) -> None:
+    one, two = ft.count([corpus]), ft.count([corpus], tokenizer="whitespace")
+    for said in ({}, "damaged"):
+        two.record["settings"] = said
+        assert ft.merge([one, two]).record["settings"] == {}
 
 
 def test_a_difference_names_only_what_matters(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None:

@@ -56,6 +56,10 @@ def test_the_report_holds_vectors_page_and_json(corpus, pairs, tmp_path, firth):
     assert min(scores.values()) > 0.8
     page = (target / "report.html").read_text()
     assert "<svg" in page
+    differences = page.partition("Is the difference to the first recipe more than chance?")[2]
+    rows = [re.findall("<td>(.*?)</td>", line) for line in differences.splitlines()]
+    assert [row[:4] for row in rows if row] == [[name, "psd", "pairs", "similarity"] for name in ("svd", "ppmi")]
+    assert all(re.fullmatch(r"[+-]\d\.\d{3}", row[4]) and row[7] == "williams" for row in rows if row)
     assert not re.search(r"https?://|<script", page)
     HTMLParser().feed(page)
     firth("compare", corpus, "-m", "psd", "--sets", pairs, "-o", target).complains("exists already")
@@ -100,13 +104,112 @@ def test_what_cannot_be_compared_is_refused(corpus, recipes, message):
         compare_recipes([corpus], recipes)
 
 
-@pytest.mark.parametrize(("given", "message"), [({"sets": "menn"}, "menn"), ({"suite": "analogies"}, "no suite")])
-def test_misspelt_tests_are_found_before_training(corpus, monkeypatch, given, message):
+@pytest.fixture
+def no_training(monkeypatch):
+    """Whoever trains fails."""
     from firthian.compare import comparison
 
     monkeypatch.setattr(comparison, "train", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sets": "menn"}, "menn"),
+        ({"suite": "analogies"}, "no suite"),
+        ({"suite": "classification:tasks=sport"}, "no task 'sport': did you mean sports"),
+        ({"suite": "classification:cv=few"}, "cv must be a whole number"),
+        ({"suite": "chunking:style=fat"}, "no style 'fat'"),
+        ({"suite": "chunking:l2=much"}, "l2 must be numbers"),
+    ],
+)
+def test_misspelt_tests_are_found_before_training(corpus, no_training, given, message):
     with pytest.raises(FirthianError, match=message):
         compare_recipes([corpus], ["svd:dim=2"], **given)
+
+
+@pytest.mark.parametrize("suite", ["classification:tasks=trec", "chunking"])
+def test_data_that_are_not_here_are_missed_before_training(corpus, no_training, suite, tmp_path, monkeypatch):
+    for name in ("FIRTHIAN_DATA", "FIRTHIAN_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.delenv("FIRTHIAN_MIRROR", raising=False)
+    with pytest.raises(FirthianError, match="is not here and cannot be downloaded"):
+        compare_recipes([corpus], ["svd:dim=2"], suite=suite)
+
+
+@pytest.mark.parametrize("recipe", ["svd:dim=2", "sgns-sgd:dim=2"])
+def test_words_that_no_set_asks_for_are_found_out_before_training(corpus, no_training, recipe, tmp_path, firth):
+    (tmp_path / "unknown.txt").write_text("plum pear 3\nfig tea 4\n")
+    (tmp_path / "out").mkdir()
+    done = firth("compare", corpus, "-m", recipe, "--sets", tmp_path / "unknown.txt", "-o", tmp_path / "out" / "report")
+    done.complains(f"the vocabulary of {recipe} covers not one item of the test sets", "check the language")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_set_without_a_known_word_is_named_in_the_report(corpus, pairs, tmp_path, firth):
+    (tmp_path / "unknown.txt").write_text("plum pear 3\nfig tea 4\n")
+    sets = f"{pairs},{tmp_path / 'unknown.txt'}"
+    done = firth("compare", corpus, "-m", "svd", "--dim", "2", "--sets", sets, "-o", tmp_path / "report")
+    said = "unknown: not one item is covered, so it says nothing"
+    assert said in done.out
+    assert said in (tmp_path / "report" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("last", ["psd:dim=9", "sgns-sgd:dim=9"])
+def test_a_last_recipe_with_too_few_words_is_found_out_before_the_first_is_trained(corpus, pairs, no_training, last):
+    with pytest.raises(FirthianError, match="larger than the vocabulary of 8 words"):
+        compare_recipes([corpus], ["svd:dim=2", last], sets=[str(pairs)])
+
+
+def test_too_little_memory_is_found_out_before_training(corpus, pairs, no_training, monkeypatch):
+    from firthian.compare import comparison
+
+    monkeypatch.setattr(comparison, "check_budget", lambda memory: 1000)
+    with pytest.raises(FirthianError, match=r"svd with 8 words.* needs about"):
+        compare_recipes(ft.count([corpus]), ["svd:dim=2"], sets=[str(pairs)])
+
+
+@pytest.mark.parametrize("verb", ["train", "compare"])
+def test_what_is_read_is_not_replaced_by_what_is_made_of_it(corpus, pairs, tmp_path, firth, verb):
+    ft.count([corpus], tmp_path / "counts")
+    sets = ("--sets", pairs) if verb == "compare" else ()
+    done = firth(verb, tmp_path / "counts", "-m", "svd", "--dim", "2", *sets, "-o", tmp_path / "counts", "--force")
+    done.complains("counts is what is read: choose another name for the result")
+    assert ft.Counts.load(tmp_path / "counts").pairs > 0
+
+
+def test_a_stream_and_the_vectors_of_a_classifier_are_not_replaced_either(corpus, tmp_path, firth):
+    done = firth("train", corpus, "-m", "bayes-svi", "--stream", tmp_path / "s", "-o", tmp_path / "s", "--force")
+    done.complains("s is what is read")
+    assert not (tmp_path / "s").exists()
+    ft.Vectors(np.eye(2), ft.Vocabulary(["a", "b"])).save(tmp_path / "v")
+    firth("adapt", "x.tsv", "-v", tmp_path / "v", "-o", tmp_path / "v", "--force").complains("v is what is read")
+
+
+def test_analogies_are_compared_by_each_way_to_answer(corpus, tmp_path):
+    from firthian.compare.page import page
+
+    (tmp_path / "questions.txt").write_text("tea coffee milk cup\ngoal ball kick team\n")
+    shown = page(compare_recipes([corpus], ["svd:dim=2", "psd:dim=2"], sets=[str(tmp_path / "questions.txt")]))
+    differences = shown.partition("Is the difference to the first recipe more than chance?")[2]
+    assert re.findall("<td>questions</td><td>(.*?)</td>", differences) == ["3cosadd", "3cosmul"]
+
+
+def test_standard_input_is_read_once_for_several_countings(corpus, pairs, tmp_path, firth_process):
+    recipes = ("-m", "svd", "-m", "glove:epochs=1", "-m", "sgns-sgd:epochs=1", "--dim", "2", "--sets", pairs)
+    results = []
+    for source, name in ((corpus, "file"), ("-", "input")):
+        with corpus.open("rb") as text:
+            done = firth_process("compare", source, *recipes, "-o", tmp_path / name, stdin=text)
+        assert done.code == 0, done.err
+        found = {recipe: ft.load(tmp_path / name / "vectors" / recipe) for recipe in ("svd", "glove_epochs=1")}
+        results.append(found)
+    for recipe, vectors in results[0].items():
+        other = results[1][recipe]
+        assert np.array_equal(vectors.matrix, other.matrix)
+        assert vectors.record["counts"]["corpus"].pop("names") == ["corpus.txt"]
+        assert other.record["counts"]["corpus"].pop("names") == ["-"]
+        assert vectors.record["counts"] == other.record["counts"]
 
 
 def test_no_dimension_is_not_the_default_one(corpus, pairs):

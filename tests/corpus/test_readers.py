@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import errno
 import gzip
 import io
 import json
@@ -105,6 +106,34 @@ def test_several_files_and_folders_in_order(tmp_path: Path) -> None:
     assert documents([tmp_path / "tree/b.txt", tmp_path / "tree/a"]) == ["b.txt", "a/b/c.txt", "a/z.txt"]
 
 
+def test_linked_folders_are_read_once(tmp_path: Path) -> None:
+    for name in ("tree/a/one.txt", "elsewhere/two.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    for name, target in (("tree/other", "elsewhere"), ("tree/zero", "elsewhere"), ("tree/a/up", "tree")):
+        (tmp_path / name).symlink_to(tmp_path / target)
+    assert Files([str(tmp_path / "tree")]).files == [
+        str(tmp_path / name) for name in ("tree/a/one.txt", "tree/other/two.txt")
+    ]
+
+
+def test_a_folder_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tree" / "closed").mkdir(parents=True)
+    for name in ("tree/a.txt", "tree/closed/b.txt"):
+        (tmp_path / name).write_text(name)
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if Path(path).name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(ft.FirthianError, match="closed: permission denied: choose a place you may read"):
+        Files([str(tmp_path / "tree")])
+
+
 def test_byte_order_mark_and_carriage_returns(tmp_path: Path) -> None:
     path = tmp_path / "windows.txt"
     path.write_bytes(b"\xef\xbb\xbfFirst line\r\nsecond line\r\n")
@@ -190,8 +219,10 @@ def test_json_lines(tmp_path: Path) -> None:
         documents(path, column="body")
     with pytest.raises(ft.FirthianError, match="line 2: not JSON"):
         documents(_written(tmp_path / "bad.jsonl", '{"text": "a"}\nnonsense\n'))
-    with pytest.raises(ft.FirthianError, match="line 1: no text field"):
+    with pytest.raises(ft.FirthianError, match=r"line 1: the field 'text' is no text \(int\)"):
         documents(_written(tmp_path / "worse.jsonl", '{"text": 3}\n'))
+    with pytest.raises(ft.FirthianError, match=r"line 1: no text field 'text'.*fields here: none"):
+        documents(_written(tmp_path / "list.jsonl", "[3]\n"))
 
 
 def test_a_lone_surrogate_in_json_is_replaced(tmp_path: Path) -> None:
@@ -239,6 +270,8 @@ def test_documents_from_python() -> None:
         ft.count([1, 2])
     with pytest.raises(ft.FirthianError, match="no words in"):
         ft.count([])
+    with pytest.raises(ft.FirthianError, match="a corpus cannot be a NoneType: give a path"):
+        ft.count(None)
 
 
 def test_strings_are_paths_when_they_exist(tmp_path: Path) -> None:

@@ -141,6 +141,15 @@ def test_a_function_that_gives_no_strings() -> None:
         ft.count(["a b"], tokenizer="tests.corpus.my_tokenizer:numbers")
 
 
+@pytest.mark.parametrize(
+    ("name", "message"), [("json:loads", "JSONDecodeError: Expecting"), ("builtins:len", "TypeError: 'int' object")]
+)
+def test_a_function_that_fails_is_an_error_that_leaves_nothing(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(ft.FirthianError, match=f"the tokenizer {name} failed .{message}"):
+        ft.count(["a b"], tmp_path / "counts", tokenizer=name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_lists_of_tokens_are_taken_as_they_are() -> None:
     documents = [["New York", "is", "BIG", "can't!", "a\tb", "x\ny"], [], ["is", ""]]
     counts = ft.count(documents, min_count=1)

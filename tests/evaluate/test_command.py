@@ -78,6 +78,7 @@ def test_the_table_shows_sections_on_request(run):
         (["kv", "--file", "pairs.txt", "--score", "product-kernel"], "neither covariances nor variances"),
         (["kv", "--file", "pairs.txt", "--suite", "analogy"], "line 1 has 3 columns"),
         (["kv", "kv", "--file", "pairs.txt"], "named twice"),
+        (["kv", "--file", "pairs.txt", "--html", "kv", "--force"], "kv is a folder: give the name of a file"),
         (["kv", "--file", "pairs.txt", "--workers", "0"], "workers must be at least 1"),
     ],
 )

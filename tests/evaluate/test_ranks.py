@@ -68,6 +68,9 @@ def test_williams_at_its_limits():
     assert np.isnan(williams(0.3, 0.4, 0.5, 3))
     assert williams(0.9, 0.1, 0.3, 200) < 1e-6
     assert williams(0.5, 0.4, 0.6, 80) == pytest.approx(williams(0.4, 0.5, 0.6, 80))
+    # Opposite orders are the limit of nearly opposite ones.
+    assert williams(0.4, -0.4, -1.0, 20) == pytest.approx(williams(0.4, -0.4, -1 + 1e-9, 20), rel=1e-6)
+    assert williams(1.0, -1.0, -1.0, 4) == 0
 
 
 @settings(deadline=None)

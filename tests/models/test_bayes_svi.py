@@ -132,6 +132,31 @@ def test_a_stream_takes_in_new_words_and_goes_on_after_a_break(tmp_path):
         BayesStream.load(tmp_path / "stream", seed=2)
 
 
+def test_a_first_batch_that_is_refused_leaves_nothing_behind():
+    once, again = (BayesStream(vector_size=4, min_count=3, window=2) for _ in range(2))
+    with pytest.raises(ft.FirthianError, match="the first batch has 1 words"):
+        again.partial_fit(["t0w0 t0w0 t0w0"])
+    for stream in (once, again):
+        stream.partial_fit(documents(0))
+    assert again.tokens == once.tokens == 1200
+    assert again.vectors().vocabulary == once.vectors().vocabulary
+
+
+def test_batches_without_words_do_not_end_a_stream(tmp_path):
+    """Empty lines in the middle, and a row of stars that is all the last batch holds."""
+    from firthian.corpus.readers import open_corpus
+    from firthian.recipes import find_recipe
+    from firthian.stream_training import follow, read_batches, stream_settings
+
+    lines = [*documents(0), *[""] * 1200, *documents(1), "* * *"]
+    assert [set(batch) for batch in read_batches(open_corpus(lines), 1200)][1::2] == [{""}, {"* * *"}]
+    settings = stream_settings(
+        find_recipe("bayes-svi"), {"batch_tokens": 1200}, {"min_count": 3, "window": 2, "sample": 0.0}, 4, 1
+    )
+    assert follow(open_corpus(lines), tmp_path / "stream", settings).tokens == 2400
+    assert BayesStream.load(tmp_path / "stream").tokens == 2400
+
+
 def test_more_data_makes_words_more_certain():
     stream = BayesStream(vector_size=2, min_count=3, window=2).partial_fit(documents(0))
     before = stream.vectors()
@@ -238,6 +263,23 @@ def test_bytes_that_are_not_text_in_a_stream(tmp_path):
     assert [line for batch in read_batches(corpus, 10) for line in batch][70:] == ["caf\ufffd", "d"]
     with pytest.raises(ft.FirthianError, match="line 71 of the stream: a byte is not UTF-8"):
         list(read_batches(corpus, 10, strict=True))
+
+
+def test_bytes_that_are_replaced_in_a_stream_are_told(firth, tmp_path):
+    (tmp_path / "latin1.txt").write_bytes("\n".join(documents(0)).encode() + b" caf\xe9 \xff\xfe\n")
+    said = [
+        "train",
+        tmp_path / "latin1.txt",
+        "-m",
+        "bayes-svi",
+        "--dim",
+        "4",
+        "--min-count",
+        "3",
+        "--stream",
+        tmp_path / "s",
+    ]
+    assert "3 bytes were not UTF-8 and were replaced" in firth(*said, "-o", tmp_path / "v").out
 
 
 def test_a_stream_that_is_asked_to_stop_keeps_the_batch(tmp_path):

@@ -48,10 +48,11 @@ def adapt(
     """Learn to classify texts, and move word vectors to suit the task."""
     from firthian.adapt.labelled import read_labelled
     from firthian.errors import FirthianError
-    from firthian.storage import check_folder
+    from firthian.storage import check_folder, check_not_source
 
     if output is None:
         raise FirthianError("there is no place for the classifier", hint="name a folder with -o")
+    check_not_source(output, vectors)
     check_folder(output, force)
     chosen = {name: value for name, value in (("C", cost), ("lam", lam), ("passes", passes)) if value is not None}
     classifier, notes = _classifier(method, vectors, {**read_settings(settings or []), **chosen}, seed, workers)

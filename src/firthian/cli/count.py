@@ -91,5 +91,8 @@ def summary(counts: Any) -> str:
             f"{found['undecodable_bytes']:,} bytes were not UTF-8 and were replaced (--strict makes them an error)"
         )
     if kept["absent"]:
-        lines.append(f"{kept['absent']:,} words of the given list do not occur")
+        limits = counts.record["settings"]
+        others = limits["min_count"] > 1 or limits["max_vocab"] is not None or limits["stop_words"] is not None
+        why = "do not occur, or were left out by other limits" if others else "do not occur"
+        lines.append(f"{kept['absent']:,} words of the given list {why}")
     return "\n".join(lines)

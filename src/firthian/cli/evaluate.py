@@ -42,13 +42,13 @@ def evaluate(
     from firthian.errors import FirthianError
     from firthian.evaluate.run import evaluate as evaluate_vectors
     from firthian.evaluate.suites import DEFAULT_SUITES
-    from firthian.storage import check_target, write_file
+    from firthian.storage import check_file, write_file
 
     if json and csv:
         raise FirthianError("--json and --csv are both given", hint="choose one")
     if len(set(vectors)) < len(vectors):
         raise FirthianError("the same vectors are named twice", hint="name each once")
-    page = None if html is None else check_target(html, force)
+    page = None if html is None else check_file(html, force)
     wanted: list[str | Path] = [name.strip() for name in sets.split(",")] if sets is not None else []
     wanted += map(Path, file or [])
     with on_terminal() as progress:

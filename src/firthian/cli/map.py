@@ -73,17 +73,10 @@ def _title(source: str, method: str) -> str:
 
 def _read_words(given: str | None) -> list[str] | None:
     """Give the words of a list or of a file."""
-    from firthian.errors import FirthianError, from_os_error
+    from firthian.corpus.word_lists import word_lines
 
     if given is None:
         return None
     if Path(given).is_file():
-        try:
-            lines = Path(given).read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise from_os_error(error) from error
-        except UnicodeDecodeError:
-            raise FirthianError(f"{given} is not UTF-8 text", hint="convert it first") from None
-    else:
-        lines = given.split(",")
-    return [word.strip() for word in lines if word.strip()]
+        return word_lines(given)
+    return [word.strip() for word in given.split(",") if word.strip()]

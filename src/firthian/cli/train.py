@@ -129,9 +129,10 @@ def _follow(
 ) -> None:
     """Learn from documents as they come."""
     from firthian.stopping import Interrupted, catching_signals
-    from firthian.storage import check_folder
+    from firthian.storage import check_folder, check_not_source
     from firthian.stream_training import follow
 
+    check_not_source(output, folder)
     check_folder(output, force)
     try:
         with catching_signals() as stop, on_terminal() as progress:
@@ -142,9 +143,11 @@ def _follow(
     vectors = learnt.vectors(**settings.result)
     vectors.save(output, force=force)
     if json:
-        show_json({**vectors.record, "path": str(output)})
+        show_json({**vectors.record, "undecodable_bytes": learnt.undecodable_bytes, "path": str(output)})
         return
     say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learnt.tokens:,} tokens so far")
+    if learnt.undecodable_bytes:
+        say(f"{learnt.undecodable_bytes:,} bytes were not UTF-8 and were replaced (--strict makes them an error)")
     if learnt.tokens < learnt.options["population"]:
         say(
             f"the stream ended after {learnt.tokens:,} of {learnt.options['population']:,} tokens: intervals are as "

@@ -7,24 +7,30 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from firthian._version import __version__
 from firthian.cluster import open_executor
-from firthian.cooccurrence.counting import count
+from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
+from firthian.cooccurrence.tokens import Tokens
+from firthian.corpus.copies import readable_again
+from firthian.corpus.readers import open_corpus
+from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate.report import Evaluation
-from firthian.evaluate.run import evaluate
-from firthian.evaluate.sets import choose
-from firthian.evaluate.suites import find_suites
+from firthian.evaluate.run import Plan
+from firthian.memory import Problem, check_budget
 from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
-from firthian.storage import new_folder, write_manifest
-from firthian.training import check_dimension, is_counts, refuse_counting, sizes_of, train
+from firthian.run import Run
+from firthian.storage import check_not_source, new_folder, write_manifest
+from firthian.training import check_dimension, check_memory, is_counts, refuse_counting, sizes_of, train
+from firthian.vectors.vectors import Vectors
 
 KIND, VERSION = "report", 1
 
@@ -111,22 +117,27 @@ def compare_recipes(
     """Train, evaluate and time several recipes; with ``output``, write vectors, ``report.html`` and ``report.json`` there.
 
     On counts, all recipes use those. On a corpus, each counts with its own settings, changed by ``counting``; settings that
-    are the same are counted once.
+    are the same are counted once. What cannot be trained or evaluated is found out before anything is trained.
     """
     progress = progress or Silent()
     candidates = [item if isinstance(item, Candidate) else Candidate.read(item) for item in recipes]
     _check(candidates, source)
-    # A misspelt set must not be found out after hours of training.
-    sets = sets if sets is None or isinstance(sets, str) else list(sets)
-    choose(sets, [one.name for one in find_suites(suite)])
-    with open_executor(cluster, workers) as executor:
-        bench = _Bench(source, dict(counting or {}), seed, executor, memory, progress)
+    if output is not None:
+        check_not_source(output, source.path if isinstance(source, Counts) else source)
+    plan = Plan.make(suite, sets)
+    settings = dict(counting or {})
+    with ExitStack() as stack:
+        executor = stack.enter_context(open_executor(cluster, workers))
+        if not is_counts(source):
+            corpus = open_corpus(source, settings.pop("format", "auto"), settings.pop("text_column", None))
+            source = stack.enter_context(readable_again(corpus))
+        bench = _Bench(source, settings, seed, executor, memory, progress)
         if output is None:
-            return bench.run(candidates, vector_size, suite, sets, None)
+            return bench.run(candidates, vector_size, plan, None)
         with new_folder(output, force) as folder:
             from firthian.compare.page import page
 
-            result = bench.run(candidates, vector_size, suite, sets, folder / "vectors")
+            result = bench.run(candidates, vector_size, plan, folder / "vectors")
             (folder / "report.html").write_text(page(result), encoding="utf-8")
             write_manifest(folder / "report.json", KIND, VERSION, json.loads(json.dumps(result.to_dict())))
     return result
@@ -149,6 +160,20 @@ def _check(candidates: list[Candidate], source: Any) -> None:
             )
 
 
+@dataclass(frozen=True)
+class _Ready:
+    """A candidate that can be trained: the words it will know, what it learns from, and what getting that took."""
+
+    candidate: Candidate
+    vocabulary: Vocabulary
+    data: Any
+    vector_size: int | None
+    counting: str
+    seconds: float
+    #: Further arguments of ``train``.
+    more: Mapping[str, Any]
+
+
 class _Bench:
     """Counts what is needed, once each, and trains one candidate after another."""
 
@@ -163,9 +188,13 @@ class _Bench:
     ) -> None:
         self.source = source
         self.counting = counting
+        self.executor, self.progress = executor, progress
+        self.budget = check_budget(memory)
         self.how: dict[str, Any] = {"cluster": executor, "memory": memory, "progress": progress}
         self.seed = seed
         self.counted: dict[str, tuple[Counts, float]] = {}
+        #: Vocabularies by all that they depend on: tokenizer, limits, phrases.
+        self.vocabularies: dict[tuple[Any, ...], Vocabulary] = {}
 
     def counts_for(self, recipe: Recipe) -> tuple[Counts, float, str]:
         """Give (counts, the seconds they took, what they are)."""
@@ -173,52 +202,87 @@ class _Bench:
             refuse_counting(self.counting, "ready counts", hint="give the corpus instead")
             counts = self.source if isinstance(self.source, Counts) else Counts.load(self.source)
             return counts, 0.0, "as given"
-        settings = {"seed": self.seed, **recipe.counting, **self.counting}
+        settings = self._settings(recipe)
         key = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()) if name != "seed") or "defaults"
         if key not in self.counted:
             begin = time.perf_counter()
-            self.counted[key] = count(self.source, **settings, **self.how), time.perf_counter() - begin
+            counts = count(self.source, **settings, **self.how)
+            self.counted[key] = counts, time.perf_counter() - begin
+            self.vocabularies[_words_of(CountJob.create(self.source, **settings))] = counts.vocabulary
         return *self.counted[key], key
 
-    def run(
-        self, candidates: list[Candidate], vector_size: int | None, suite: str, sets: Any, keep: Path | None
-    ) -> Comparison:
+    def words_for(self, recipe: Recipe) -> Vocabulary:
+        """Give the words that a recipe will find in the text."""
+        job = CountJob.create(self.source, **self._settings(recipe))
+        key = _words_of(job)
+        if key not in self.vocabularies:
+            with Tokens.read(job, HowToRun(self.executor, self.budget, self.progress)) as tokens:
+                self.vocabularies[key] = tokens.vocabulary
+        return self.vocabularies[key]
+
+    def _settings(self, recipe: Recipe) -> dict[str, Any]:
+        return {"seed": self.seed, **recipe.counting, **self.counting}
+
+    def run(self, candidates: list[Candidate], vector_size: int | None, plan: Plan, keep: Path | None) -> Comparison:
         """Train and evaluate all."""
+        # Recipes that read the text come last: by then its words are often known from counts.
+        order = sorted(candidates, key=lambda one: find_recipe(one.recipe).source == "tokens")
+        ready = {one.name: self._prepare(one, vector_size) for one in order}
+        # Nobody should learn after hours of training that nothing can be asked of the vectors.
+        for name, one in ready.items():
+            plan.check_vocabulary(name, one.vocabulary)
         entries, found = [], {}
         for candidate in candidates:
-            recipe = find_recipe(candidate.recipe)
-            size = candidate.vector_size
-            if size is None and recipe.dimension:
-                size = vector_size
-            if recipe.source == "tokens":
-                data, seconds, described = self.source, 0.0, "the text itself"
-                more: dict[str, Any] = {"counting": self.counting}
-            else:
-                data, seconds, described = self.counts_for(recipe)
-                check_dimension(recipe, size, *sizes_of(data.vocabulary))
-                more = {}
-            vectors = train(
-                data, candidate.recipe, vector_size=size, seed=self.seed, **more, **self.how, **candidate.options
-            )
-            entries.append(
-                Entry(
-                    candidate.name,
-                    candidate.recipe,
-                    vectors.vector_size,
-                    len(vectors),
-                    described,
-                    round(seconds, 3),
-                    vectors.measured["seconds"],
-                    vectors.measured["peak_bytes"],
-                    {key: vectors.record[key] for key in ("options", "objective", "status", "stats")},
-                )
-            )
+            entry, vectors = self._train(ready[candidate.name])
+            entries.append(entry)
             found[candidate.name] = vectors
             if keep is not None:
                 keep.mkdir(exist_ok=True)
                 vectors.save(keep / _file_name(candidate.name))
-        evaluation = evaluate(found, suite, sets, cluster=self.how["cluster"], progress=self.how["progress"])
-        return Comparison(entries, evaluation, _machine(self.how["cluster"].workers))
+        evaluation = plan.evaluate(found, Run.create(progress=self.progress, executor=self.executor))
+        return Comparison(entries, evaluation, _machine(self.executor.workers))
+
+    def _prepare(self, candidate: Candidate, vector_size: int | None) -> _Ready:
+        """Get what a candidate learns from; say if it has too few words for its dimensions, or we too little memory."""
+        recipe = find_recipe(candidate.recipe)
+        size = candidate.vector_size
+        if size is None and recipe.dimension:
+            size = vector_size
+        data, described, seconds, more, pairs = self.source, "the text itself", 0.0, {"counting": self.counting}, 0
+        if recipe.source == "tokens":
+            vocabulary = self.words_for(recipe)
+        else:
+            data, seconds, described = self.counts_for(recipe)
+            vocabulary, more, pairs = data.vocabulary, {}, data.pairs
+        words, tokens = sizes_of(vocabulary)
+        dimension = check_dimension(recipe, size, words, tokens)
+        problem = Problem(words, pairs, dimension, tokens if recipe.source == "tokens" else 0)
+        check_memory(recipe, recipe.settings(candidate.options), problem, self.budget)
+        return _Ready(candidate, vocabulary, data, size, described, seconds, more)
+
+    def _train(self, ready: _Ready) -> tuple[Entry, Vectors]:
+        candidate = ready.candidate
+        vectors = train(
+            ready.data, candidate.recipe, vector_size=ready.vector_size, seed=self.seed,
+            **ready.more, **self.how, **candidate.options,
+        )  # fmt: skip
+        entry = Entry(
+            candidate.name,
+            candidate.recipe,
+            vectors.vector_size,
+            len(vectors),
+            ready.counting,
+            round(ready.seconds, 3),
+            vectors.measured["seconds"],
+            vectors.measured["peak_bytes"],
+            {key: vectors.record[key] for key in ("options", "objective", "status", "stats")},
+        )
+        return entry, vectors
+
+
+def _words_of(job: CountJob) -> tuple[Any, ...]:
+    """Give all that the words of a text depend on."""
+    return job.tokenizer, job.limits, job.phrases
 
 
 def _file_name(name: str) -> str:

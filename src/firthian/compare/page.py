@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import statistics
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from firthian.compare.charts import Bar, bars, colour, scatter
+from firthian.evaluate.report import show_p
 from firthian.memory import show_size
 
 if TYPE_CHECKING:
@@ -103,15 +104,31 @@ def _speed(comparison: Comparison, rows: list[Row]) -> str:
 
 
 def _comparisons(comparison: Comparison) -> str:
-    found = comparison.evaluation.comparisons
-    if not found:
-        return ""
-    head = tuple(dict.fromkeys(name for item in found for name in item))
-    lines = [tuple(_show(item.get(name)) for name in head) for item in found]
-    return _table("Is the difference to the first model more than chance?", head, lines)
+    head = ("recipe", "against", "set", "measure", "difference", "95 % interval", "p", "test")
+    lines = [
+        (item["vectors"], item["against"], name, measure, *_shown(test))
+        for item in comparison.evaluation.comparisons
+        for suite, sets in item.items()
+        if isinstance(sets, Mapping)
+        for name, facts in sets.items()
+        for measure, test in _tests(suite, facts)
+    ]
+    return _table("Is the difference to the first recipe more than chance?", head, lines) if lines else ""
 
 
-def _show(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return "–" if value is None else str(value)
+def _tests(suite: str, facts: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Give the tests of a set, by what they measure: one of the whole suite, or one for each measure."""
+    if "p_value" in facts:
+        yield suite, facts
+    else:
+        yield from ((name, test) for name, test in facts.items() if isinstance(test, Mapping))
+
+
+def _shown(test: Mapping[str, Any]) -> tuple[str, ...]:
+    difference, ends, p = test.get("difference"), test.get("ci95"), test.get("p_value")
+    return (
+        "–" if difference is None else f"{difference:+.3f}",
+        f"[{ends[0]:+.3f}, {ends[1]:+.3f}]" if ends else "–",
+        show_p(p),
+        str(test.get("test", "")),
+    )

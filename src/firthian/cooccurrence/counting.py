@@ -38,6 +38,7 @@ from firthian.corpus.segments import SEGMENT_BYTES
 from firthian.corpus.spool import Spool, tokenize_corpus
 from firthian.corpus.tokenizer import Tokenizer, composed
 from firthian.corpus.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
+from firthian.corpus.word_lists import word_lines
 from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
 from firthian.memory import INTERPRETER_BYTES, check_budget, show_size
@@ -421,13 +422,4 @@ def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozens
         return None
     if not isinstance(source, str | os.PathLike):
         return frozenset(map(composed, source))
-    try:
-        text = composed(Path(source).read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError:
-        raise FirthianError(f"{source} is not UTF-8 text", hint="give one word a line") from None
-    except OSError as error:
-        raise from_os_error(error) from error
-    words = frozenset(line.partition("\t")[0].strip() for line in text.split("\n")) - {""}
-    if not words:
-        raise FirthianError(f"{source} holds no words", hint="give one word a line")
-    return words
+    return frozenset(word_lines(source))

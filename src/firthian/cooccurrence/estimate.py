@@ -86,7 +86,7 @@ class _Head:
 
 
 def estimate(corpus: Any, *, workers: int | None = None, **settings: Any) -> Estimate:
-    """Count two beginnings of a corpus, one a quarter of the other, and follow their growth to its whole size.
+    """Count two beginnings of a corpus, one a quarter of the other if it is large, and follow their growth to its whole size.
 
     Words and pairs grow as powers of the number of tokens (Heaps' law); what they cost says ``firthian.cost``, on a machine as
     fast as this one was on the sample. ``settings`` are those of ``firthian.count``.
@@ -97,13 +97,12 @@ def estimate(corpus: Any, *, workers: int | None = None, **settings: Any) -> Est
     if size is None and isinstance(source, Files):
         raise FirthianError("a dry run cannot read standard input or a pipe", hint="give a file")
     results = []
+    # A small corpus is counted twice as well: the first time the kernels are loaded, which says nothing of the machine.
     for limit in (SAMPLE_BYTES // 4, SAMPLE_BYTES):
         head = _Head(source, limit)
         begin = time.perf_counter()
         counts = count(head, workers=busy, **settings)
         results.append((head, counts, time.perf_counter() - begin))
-        if head.complete:
-            break
     head, counts, seconds = results[-1]
     tokens = counts.record["corpus"]["tokens"]
     if head.complete:

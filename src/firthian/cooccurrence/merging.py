@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,9 @@ def merge(
     workers: int | None = None,
     force: bool = False,
 ) -> Counts:
-    """Add counts of several corpora, as if the corpora had been counted together with the united vocabulary.
+    """Add counts of several corpora; where they kept the same words, as if the corpora had been counted together.
+
+    A word that only some of them kept has the counts of those alone.
 
     >>> import firthian as ft
     >>> one = ft.count(["a b c"], min_count=1)
@@ -69,10 +72,12 @@ def merge(
     parts = [item if isinstance(item, Counts) else Counts.load(item) for item in counts]
     if len(parts) < 2:
         raise FirthianError("there is nothing to merge", hint="name at least two folders of counts")
-    for part in parts[1:]:
-        if _what_counts(part.options) != _what_counts(parts[0].options):
+    # Each pair: what one part does not say, the next two may say differently.
+    for one, other in combinations(parts, 2):
+        different = _difference(one, other)
+        if different:
             raise FirthianError(
-                f"counts made with other options cannot be added: {_difference(parts[0], part)}",
+                f"counts made with other options cannot be added: {different}",
                 hint="count both corpora with the same options",
             )
     total: Counter[str] = Counter()
@@ -82,7 +87,7 @@ def merge(
     vocabulary = Vocabulary.from_counts(total)
     runs = [Renumbered(part, vocabulary) for part in parts]
     blocks = merge_blocks(list(runs), np.sum([run.sizes for run in runs], axis=0), len(vocabulary), Threads(workers))
-    record = {"merged": [part.record for part in parts], "settings": _words_cut_by(parts), "firthian": __version__}
+    record = {"merged": [part.record for part in parts], "settings": _known_cutting(parts), "firthian": __version__}
     if output is not None:
         with new_folder(output, force) as folder:
             write_counts(folder, blocks, vocabulary, parts[0].options, record)
@@ -102,15 +107,38 @@ def _what_counts(options: CountOptions) -> CountOptions:
     return options if options.sample > 0 else replace(options, sample_mode="drop", seed=0)
 
 
-def _words_cut_by(parts: Sequence[Counts]) -> dict[str, Any]:
-    """Give what all corpora agree on of how words were cut: whoever reads text later cuts it in the same way."""
-    # A record may come from any file.
-    said = [part.record.get("settings") for part in parts]
-    first, *others = [one if isinstance(one, dict) else {} for one in said]
-    names = [name for name in ("tokenizer", "keep_case", "fold_numbers") if name in first]
-    return {name: first[name] for name in names if all(other.get(name) == first[name] for other in others)}
+#: Settings of counting that say what a word is: what was cut in two ways is not the same words.
+_CUTTING = ("tokenizer", "keep_case", "fold_numbers", "phrases")
+
+
+def _cutting(counts: Counts) -> dict[str, Any]:
+    """Give what a record says of how words were cut; it may come from any file, or from a release that said less."""
+    said = counts.record.get("settings")
+    return {name: said[name] for name in _CUTTING if name in said} if isinstance(said, dict) else {}
+
+
+def _known_cutting(parts: Sequence[Counts]) -> dict[str, Any]:
+    """Give what all corpora say of how words were cut: whoever reads text later cuts it in the same way."""
+    first, *others = map(_cutting, parts)
+    return {name: value for name, value in first.items() if all(name in other for other in others)}
 
 
 def _difference(one: Counts, two: Counts) -> str:
-    ours, theirs = (_what_counts(part.options).as_dict() for part in (one, two))
-    return ", ".join(f"{name} {value} and {theirs[name]}" for name, value in ours.items() if theirs[name] != value)
+    """Name the settings in which two counts differ, with both values; nothing where they can be added."""
+    found = []
+    for ours, theirs in (
+        (_what_counts(one.options).as_dict(), _what_counts(two.options).as_dict()),
+        (_cutting(one), _cutting(two)),
+    ):
+        found += [
+            f"{name} {_shown(value)} and {_shown(theirs[name])}"
+            for name, value in ours.items()
+            if name in theirs and theirs[name] != value
+        ]
+    return ", ".join(found)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"({', '.join(f'{name} {_shown(item)}' for name, item in value.items())})"
+    return {True: "on", False: "off", None: "none"}[value] if value is None or isinstance(value, bool) else str(value)

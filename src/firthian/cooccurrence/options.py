@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from firthian.checks import real, whole
 from firthian.errors import FirthianError, suggest
 from firthian.run import check_seed
 
@@ -41,6 +42,9 @@ class CountOptions:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "window", whole("window", self.window, hint="5 is usual"))
+        object.__setattr__(self, "sample", real("sample", self.sample, hint="1e-3 is usual, 0 is off"))
+        object.__setattr__(self, "seed", check_seed(self.seed))
         if not 1 <= self.window <= WIDEST_WINDOW:
             raise FirthianError(f"window must be from 1 to {WIDEST_WINDOW}, got {self.window}", hint="5 is usual")
         for name, value, known in (
@@ -55,7 +59,6 @@ class CountOptions:
                 )
         if not (0 <= self.sample < 1 and math.isfinite(self.sample)):
             raise FirthianError(f"sample must be from 0 to below 1, got {self.sample}", hint="1e-3 is usual, 0 is off")
-        check_seed(self.seed)
 
     def as_dict(self) -> dict[str, Any]:
         """Give the options by name, for the record."""

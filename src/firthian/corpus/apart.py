@@ -144,7 +144,7 @@ def tokenize_apart(
             if "no such file" not in error.message:
                 raise
             raise FirthianError(
-                f"a worker of the cluster cannot see {error.message.partition(':')[0]}",
+                f"a worker of the cluster cannot see {error.message.rpartition(':')[0]}",
                 hint="put the corpus where every machine can read it: a shared folder, s3://, gs://, hdfs://",
             ) from None
 

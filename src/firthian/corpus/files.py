@@ -42,14 +42,10 @@ def find_files(paths: list[str]) -> list[str]:
                     f"{path} is a folder that Firthian wrote ({kind}), not text",
                     hint="give the corpus; one folder of counts may be trained on, firth merge makes one of several",
                 )
-            found = [
-                item
-                for item in Path(path).rglob("*")
-                if item.is_file() and not any(map(_is_not_text, item.relative_to(path).parts))
-            ]
+            found = sorted(_files_below(path), key=lambda item: item.as_posix())
             if not found:
                 raise FirthianError(f"{path} holds no files", hint="give a folder with text files")
-            files.extend(str(item) for item in sorted(found, key=lambda item: item.as_posix()))
+            files.extend(map(str, found))
         elif os.path.exists(path):
             files.append(path)
         else:
@@ -57,6 +53,31 @@ def find_files(paths: list[str]) -> list[str]:
     if files.count(STDIN) > 1:
         raise FirthianError("standard input is named twice", hint="give - once")
     return files
+
+
+def _files_below(path: str) -> Iterator[Path]:
+    """Find the files of a folder and of all folders in it, linked ones too, each once.
+
+    One that may not be read is an error, not left out.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise from_os_error(error) from error
+
+    seen: set[str] = set()
+    for folder, folders, names in os.walk(path, onerror=refuse, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            # A link to a folder above, or a second one to the same.
+            folders.clear()
+            continue
+        seen.add(real)
+        # In order, so that of two ways to a folder it is always the same one that is taken.
+        folders[:] = sorted(name for name in folders if not _is_not_text(name))
+        for name in names:
+            item = Path(folder, name)
+            if not _is_not_text(name) and item.is_file():
+                yield item
 
 
 def _is_not_text(name: str) -> bool:

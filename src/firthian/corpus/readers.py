@@ -292,7 +292,12 @@ def _json_lines(path: str, field: str) -> Iterator[Piece]:
             record: Any = json.loads(line)
         except (ValueError, RecursionError):
             raise FirthianError(f"{path}, line {number}: not JSON", hint="each line must be one JSON object") from None
-        if not isinstance(record, dict) or not isinstance(record.get(field), str):
+        if isinstance(record, dict) and field in record and not isinstance(record[field], str):
+            raise FirthianError(
+                f"{path}, line {number}: the field {field!r} is no text ({type(record[field]).__name__})",
+                hint="name another with --text-column, or mend the line",
+            )
+        if not isinstance(record, dict) or field not in record:
             have = ", ".join(repr(name[:30]) for name in list(record)[:8]) if isinstance(record, dict) else "none"
             raise FirthianError(
                 f"{path}, line {number}: no text field {field!r}",
@@ -309,6 +314,10 @@ class Documents:
     """
 
     def __init__(self, documents: Iterable[str | Sequence[str]]) -> None:
+        if not isinstance(documents, Iterable):
+            raise FirthianError(
+                f"a corpus cannot be a {type(documents).__name__}", hint="give a path, several, or a list of texts"
+            )
         if iter(documents) is documents:
             raise FirthianError(
                 "the corpus is a one-shot iterator, which would be empty at a second reading",

@@ -31,6 +31,10 @@ Result = TypeVar("Result")
 SomeSpool = TypeVar("SomeSpool", bound="Spool")
 
 
+class NoWordsError(FirthianError):
+    """The corpus has no words at all."""
+
+
 @dataclass(frozen=True)
 class Start:
     """Where a segment begins: its first document, and how many tokens of that came before."""
@@ -183,6 +187,6 @@ def finished(spool: SomeSpool, corpus: Corpus, digests: list[bytes]) -> SomeSpoo
     if not spool.tokens:
         first, *others = corpus.names() or ["the corpus"]
         more = f" and {len(others):,} more" if others else ""
-        raise FirthianError(f"no words in {first}{more}", hint="check the file, its format and the tokenizer")
+        raise NoWordsError(f"no words in {first}{more}", hint="check the file, its format and the tokenizer")
     spool.sha256 = corpus_checksum(digests)
     return spool

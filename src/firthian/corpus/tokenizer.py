@@ -103,6 +103,18 @@ def _crowded_marks() -> re.Pattern[str]:
     return re.compile(f"([{marks}]{{{_MOST_MARKS}}})(?=[{marks}])")
 
 
+def decode(text: bytes) -> tuple[str, int]:
+    """Read UTF-8; give the text, each byte that is none replaced, and how many those were.
+
+    >>> decode(b"caf\\xe9")
+    ('caf\ufffd', 1)
+    """
+    try:
+        return text.decode(), 0
+    except UnicodeDecodeError:
+        return _SURROGATES.subn("\ufffd", text.decode("utf-8", "surrogateescape"))
+
+
 def composed(text: str) -> str:
     """Normalise to NFC.
 
@@ -186,11 +198,7 @@ class Tokenizer:
         if plain and text.isascii():
             classes = _ascii_classes() if self.name == "unicode" and not tokenized else self._classes(tokenized)
             return Prepared(text, classes, _fold_table(not (self.keep_case or tokenized)), number, 0)
-        undecodable = 0
-        try:
-            decoded = text.decode()
-        except UnicodeDecodeError:
-            decoded, undecodable = _SURROGATES.subn("\ufffd", text.decode("utf-8", "surrogateescape"))
+        decoded, undecodable = decode(text)
         decoded = _normalised(_thinned(decoded) if _perhaps_crowded(text) else decoded)
         if self.function is not None and not tokenized:
             decoded = "\n".join(map(self._call, decoded.split("\n")))
@@ -212,7 +220,16 @@ class Tokenizer:
         assert self.function is not None
         if not document:
             return ""
-        tokens = list(self.function(document))
+        try:
+            tokens = list(self.function(document))
+        except FirthianError:
+            raise
+        except Exception as error:
+            # The function is the user's, and may raise anything.
+            raise FirthianError(
+                f"the tokenizer {self.name} failed ({type(error).__name__}: {error})",
+                hint="it must take a text and give its tokens",
+            ) from error
         for token in tokens:
             if not isinstance(token, str):
                 raise FirthianError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from firthian.checks import whole
 from firthian.corpus.segments import Segment
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
@@ -32,9 +33,13 @@ class VocabularyLimits:
     stop_words: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "min_count", whole("min_count", self.min_count, hint="1 keeps every word"))
         if self.min_count < 1:
             raise FirthianError(f"min_count must be at least 1, got {self.min_count}", hint="1 keeps every word")
-        if self.max_vocab is not None and self.max_vocab < 1:
+        if self.max_vocab is None:
+            return
+        object.__setattr__(self, "max_vocab", whole("max_vocab", self.max_vocab, hint="leave it out for no limit"))
+        if self.max_vocab < 1:
             raise FirthianError(f"max_vocab must be at least 1, got {self.max_vocab}", hint="leave it out for no limit")
 
 
@@ -139,7 +144,7 @@ class VocabularyResult:
     vocabulary: Vocabulary
     types: int
     tokens: int
-    #: Words of a given list that the corpus does not hold.
+    #: Words of a given list that the corpus does not hold, or that the other limits left out.
     absent: list[str]
 
 
@@ -174,5 +179,5 @@ def build_vocabulary(
     vocabulary = Vocabulary.from_counts(words)
     if limits.max_vocab is not None and len(vocabulary) > limits.max_vocab:
         vocabulary = Vocabulary(vocabulary.words[: limits.max_vocab], vocabulary.counts[: limits.max_vocab])
-    absent = sorted(limits.only - words.keys()) if limits.only is not None else []
+    absent = sorted(limits.only.difference(vocabulary.words)) if limits.only is not None else []
     return VocabularyResult(vocabulary, types, tokens, absent)

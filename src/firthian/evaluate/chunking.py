@@ -29,6 +29,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 L2 = (0.05, 0.2, 0.5, 1.0, 2.0)
 DEVELOPMENT = 1000
 
+#: The data sets: what teaches, and what judges.
+DATA = ("conll2000-train", "conll2000-test")
+
 #: What CRFsuite is told beside the l2 weight.
 _TRAINING = {"c1": 0.0, "max_iterations": 100, "feature.possible_transitions": True}
 
@@ -103,11 +106,10 @@ def run(
     words are ``extremes``, non-zero ``columns`` (Brown clusters), or ``dense`` coordinates as in the thesis; ``auto``
     is clusters, or columns where the vectors are sparse. ``train_sentences`` and ``test_sentences`` cut the data short.
     """
-    if style not in ("auto", *STYLES):
-        raise FirthianError(f"there is no style {style!r}", hint=suggest(style, ("auto", *STYLES)))
-    weights = _weights(l2)
-    train = read_sentences(locate("conll2000-train"))[: whole_number("train_sentences", train_sentences, 0) or None]
-    test = read_sentences(locate("conll2000-test"))[: whole_number("test_sentences", test_sentences, 0) or None]
+    weights, train_most, test_most = _read(l2, style, train_sentences, test_sentences)
+    train, test = (
+        read_sentences(locate(name))[:most] for name, most in zip(DATA, (train_most, test_most), strict=True)
+    )
     order = np.random.default_rng([seed, len(train)]).permutation(len(train))
     cut = min(DEVELOPMENT, len(train) // 5)
     held = [train[n] for n in order[:cut]]
@@ -119,6 +121,35 @@ def run(
         make = STYLES[usual_style(vectors) if style == "auto" else style]
         kinds["with_vectors"] = make(vectors, lower_words([*train, *test]), seed=seed)
     return {name: _choose(extract, kept, held, test, weights, progress) for name, extract in kinds.items()}
+
+
+def check(
+    *,
+    l2: str | Sequence[float] = L2,
+    style: str = "auto",
+    train_sentences: int | str | None = None,
+    test_sentences: int | str | None = None,
+) -> None:
+    """Say before any work which option is wrong, and whether the data and the libraries are here."""
+    _read(l2, style, train_sentences, test_sentences)
+    for name in DATA:
+        locate(name)
+    require("pycrfsuite", "crf")
+    if style in ("auto", "clusters"):
+        require("sklearn.cluster", "sklearn")
+
+
+def _read(
+    l2: str | Sequence[float], style: str, train_sentences: int | str | None, test_sentences: int | str | None
+) -> tuple[list[float], int | None, int | None]:
+    """Check the options; give the l2 weights, and at most how many sentences are taken."""
+    if style not in ("auto", *STYLES):
+        raise FirthianError(f"there is no style {style!r}", hint=suggest(style, ("auto", *STYLES)))
+    return (
+        _weights(l2),
+        whole_number("train_sentences", train_sentences, 0) or None,
+        whole_number("test_sentences", test_sentences, 0) or None,
+    )
 
 
 def _weights(l2: str | Sequence[float]) -> list[float]:

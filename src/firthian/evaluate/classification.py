@@ -7,7 +7,7 @@ from typing import Any
 
 from firthian.adapt.labelled import LabelledText, read_labelled
 from firthian.datasets import locate
-from firthian.errors import FirthianError, suggest
+from firthian.errors import FirthianError, require, suggest
 from firthian.evaluate.options import whole_number
 from firthian.progress import Progress, Silent
 from firthian.run import Run
@@ -47,10 +47,7 @@ def run(
     defaults. ``grid`` is ``usual``, ``paper`` or values by name. ``vectors`` may also be ``random:DIM`` or ``onehot``
     (PA only).
     """
-    cv = whole_number("cv", cv, 0)
-    tasks, methods = _names(tasks, TASKS, "task"), _names(methods, METHODS, "method")
-    if isinstance(grid, str):
-        grid = _grid(grid)
+    tasks, methods, cv, grid = _read(tasks, methods, cv, grid)
     progress = progress or Silent()
     progress.start("classification", len(tasks) * len(methods))
     results: dict[str, Any] = {}
@@ -100,6 +97,31 @@ def judge(
 def suite(vectors: Any, options: Any, run_: Run) -> dict[str, Any]:
     """Run as a suite of ``firthian.evaluate``."""
     return run(vectors, **options.more, seed=run_.seed, workers=run_.threads.workers, progress=run_.progress)
+
+
+def check(
+    *,
+    tasks: str | Iterable[str] = tuple(TASKS),
+    methods: str | Iterable[str] = tuple(METHODS),
+    cv: int | str = 0,
+    grid: Mapping[str, Any] | str | None = None,
+) -> None:
+    """Say before any work which option is wrong, and whether the data and scikit-learn are here."""
+    for task in _read(tasks, methods, cv, grid)[0]:
+        locate(TASKS[task])
+    require("sklearn", "sklearn")
+
+
+def _read(
+    tasks: str | Iterable[str], methods: str | Iterable[str], cv: int | str, grid: Mapping[str, Any] | str | None
+) -> tuple[list[str], list[str], int, Mapping[str, Any] | None]:
+    """Check the options and give what they mean."""
+    return (
+        _names(tasks, TASKS, "task"),
+        _names(methods, METHODS, "method"),
+        whole_number("cv", cv, 0),
+        _grid(grid) if isinstance(grid, str) else grid,
+    )
 
 
 def _grid(name: str) -> Mapping[str, Any]:

@@ -32,6 +32,10 @@ class Options:
         if self.oov not in OOV:
             raise FirthianError(f"oov must be one of {', '.join(OOV)}, got {self.oov!r}", hint=suggest(self.oov, OOV))
         check_score(self.score)
+        if self.restrict_vocab is not None and self.restrict_vocab < 1:
+            raise FirthianError(
+                f"restrict_vocab must be at least 1, got {self.restrict_vocab}", hint="leave it out to use every word"
+            )
         if self.resamples < 0:
             raise FirthianError(f"resamples must be at least 0, got {self.resamples}", hint="2000 is usual")
 

@@ -96,6 +96,8 @@ def williams(human_one: float, human_other: float, one_other: float, pairs: int)
     0.0029
     >>> williams(0.5, 0.5, 1.0, 100)
     1.0
+    >>> round(williams(0.4, -0.4, -1.0, 4), 4)
+    0.738
     """
     from scipy.special import stdtr
 
@@ -103,6 +105,11 @@ def williams(human_one: float, human_other: float, one_other: float, pairs: int)
         return 1.0
     if pairs <= 3:
         return math.nan
+    if one_other <= -1:
+        # Opposite orders: above and below the line of t both vanish, and t has the limit r·sqrt((n - 3)/(1 - r^2)).
+        spread = 1 - human_one**2
+        t = human_one * math.sqrt((pairs - 3) / spread) if spread > 0 else math.inf
+        return float(2 * stdtr(pairs - 3, -abs(t)))
     determinant = 1 - human_one**2 - human_other**2 - one_other**2 + 2 * human_one * human_other * one_other
     mean = (human_one + human_other) / 2
     below = 2 * (pairs - 1) / (pairs - 3) * max(determinant, 0.0) + mean**2 * (1 - one_other) ** 3

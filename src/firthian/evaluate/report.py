@@ -173,14 +173,23 @@ class Evaluation:
             )
 
     def _p_values(self, suite: str, name: str, measure: str) -> str:
-        """Write the p-values of the further models against the first, where this figure was tested."""
-        shown = []
+        """Write the p-values of the further models against the first, in their order, where this figure was tested."""
+        values = []
         for comparison in self.comparisons:
             facts = comparison.get(suite, {}).get(name, {})
-            value = facts.get(measure, facts).get("p_value")
-            if value is not None:
-                shown.append("<0.001" if value < 0.001 else f"{value:.3f}")
-        return ", ".join(shown)
+            values.append(facts.get(measure, facts).get("p_value"))
+        return ", ".join(map(show_p, values)) if any(value is not None for value in values) else ""
+
+
+def show_p(value: float | None) -> str:
+    """Write a p-value for people.
+
+    >>> show_p(0.0312), show_p(1e-9), show_p(None)
+    ('0.031', '<0.001', '–')
+    """
+    if value is None:
+        return "–"
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def plain(value: Any) -> Any:
@@ -216,6 +225,8 @@ def _rows(model: str, suite: str, name: str, figures: Any, sections: bool) -> It
 
 
 def _missing(name: str, figures: Mapping[str, Any]) -> Iterator[str]:
+    if figures.get("covered") == 0:
+        yield f"{name}: not one item is covered, so it says nothing"
     for key, what in (("missing", "not in the vocabulary"), ("zero_length", "with a vector of length 0")):
         words = figures.get(key)
         if words:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from firthian.cluster import open_executor
+from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate.options import Options
 from firthian.evaluate.ranks import RESAMPLES
-from firthian.evaluate.report import Evaluation, plain
+from firthian.evaluate.report import Evaluation
 from firthian.evaluate.sets import Set, choose
 from firthian.evaluate.suites import DEFAULT_SUITES, Suite, check_options, find_suites
+from firthian.evaluate.words import finder
 from firthian.parallel import Executor
 from firthian.progress import Progress
 from firthian.run import Run
@@ -53,36 +56,69 @@ def evaluate(
     >>> found["spearman"], found["covered"], found["missing"]
     (1.0, 2, ['milk'])
     """
-    suites = find_suites(suite)
-    check_options(suites, more)
-    chosen, absent = choose(sets, [one.name for one in suites])
-    options = Options(chosen, oov, score, restrict_vocab, resamples, more)
+    plan = Plan.make(
+        suite, sets, oov=oov, score=score, restrict_vocab=restrict_vocab, resamples=resamples, more=more
+    )  # fmt: skip
     with open_executor(cluster, workers) as executor:
-        return _evaluate(
-            vectors, suites, chosen, absent, options, Run.create(seed, workers, None, progress, executor=executor)
-        )
+        return plan.evaluate(vectors, Run.create(seed, workers, None, progress, executor=executor))
 
 
-def _evaluate(
-    vectors: Source | Iterable[Source] | Mapping[str, Source],
-    suites: list[Suite],
-    chosen: Mapping[str, list[Any]],
-    absent: list[str],
-    options: Options,
-    run: Run,
-) -> Evaluation:
-    # A suite of sets is left out when all the wanted sets belong to another.
-    suites = [one for one in suites if chosen.get(one.name, [None])]
-    results: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for name, source in _named(vectors):
-        run.progress.start(f"evaluating {name}"[:40])
-        opened = _open(source)
-        results[name] = {one.name: one.load()(opened, one.own(options), run) for one in suites}
-        _check_coverage(name, results[name])
-    if not results:
-        raise FirthianError("there are no vectors to evaluate", hint="give at least one")
-    notes = [f"the set {name} is not here" for name in absent]
-    return Evaluation(results, _compare(results, run), notes)
+@dataclass(frozen=True)
+class Plan:
+    """What will be asked of vectors: suites, sets and options, all of them read and checked before any work."""
+
+    suites: list[Suite]
+    options: Options
+    #: Common sets that are not to be had.
+    absent: list[str]
+
+    @classmethod
+    def make(
+        cls,
+        suite: str = DEFAULT_SUITES,
+        sets: Iterable[Set] | str | None = None,
+        *,
+        oov: str = "skip",
+        score: str = "cosine",
+        restrict_vocab: int | None = None,
+        resamples: int = RESAMPLES,
+        more: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Read what the user wants, open the sets, and say what cannot be asked."""
+        suites = find_suites(suite)
+        check_options(suites, more or {})
+        chosen, absent = choose(sets, [one.name for one in suites])
+        options = Options(chosen, oov, score, restrict_vocab, resamples, more or {})
+        # A suite of sets is left out when all the wanted sets belong to another.
+        suites = [one for one in suites if chosen.get(one.name, [None])]
+        for one in suites:
+            one.check_early(options)
+        return cls(suites, options, absent)
+
+    def evaluate(self, vectors: Source | Iterable[Source] | Mapping[str, Source], run: Run) -> Evaluation:
+        """Ask everything of all vectors."""
+        results: dict[str, dict[str, Mapping[str, Any]]] = {}
+        for name, source in _named(vectors):
+            run.progress.start(f"evaluating {name}"[:40])
+            opened = _open(source)
+            self.check_vocabulary(name, opened.vocabulary)
+            results[name] = {one.name: one.load()(opened, one.own(self.options), run) for one in self.suites}
+        if not results:
+            raise FirthianError("there are no vectors to evaluate", hint="give at least one")
+        notes = [f"the set {name} is not here" for name in self.absent]
+        return Evaluation(results, _compare(results, run), notes)
+
+    def check_vocabulary(self, name: str, vocabulary: Vocabulary) -> None:
+        """Refuse to report on nothing: where there are only sets, at least one item of one set must be covered."""
+        if any(one.name not in self.options.sets for one in self.suites):
+            return
+        find = finder(vocabulary, self.options.restrict_vocab or len(vocabulary))
+        items = (item for opened in self.options.sets.values() for one in opened for item in one.words)
+        if not any(all(find(word) >= 0 for word in item) for item in items):
+            raise FirthianError(
+                f"the vocabulary of {name} covers not one item of the test sets",
+                hint="check the language and the case of the words",
+            )
 
 
 def _named(vectors: Source | Iterable[Source] | Mapping[str, Source]) -> Iterator[tuple[str, Source]]:
@@ -105,17 +141,6 @@ def _open(source: Source) -> Vectors:
     from firthian.vectors.loading import open_vectors
 
     return open_vectors(Path(source))
-
-
-def _check_coverage(name: str, results: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse to report on nothing: at least one item of one set must be covered."""
-    figures = [found for part in plain(results).values() for found in part.values() if isinstance(found, dict)]
-    covered = [found["covered"] for found in figures if "covered" in found]
-    if covered and not any(covered):
-        raise FirthianError(
-            f"the vocabulary of {name} covers not one item of the test sets",
-            hint="check the language and the case of the words",
-        )
 
 
 def _compare(results: Mapping[str, Mapping[str, Mapping[str, Any]]], run: Run) -> list[dict[str, Any]]:

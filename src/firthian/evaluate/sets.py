@@ -47,7 +47,7 @@ def _known() -> list[str]:
 
 
 def is_here(name: str) -> bool:
-    """Tell whether a common set is on this machine."""
+    """Tell whether a common set is on this machine, or can be fetched, which is then done."""
     from firthian.datasets import locate
 
     try:

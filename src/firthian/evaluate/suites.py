@@ -18,18 +18,26 @@ from firthian.evaluate.options import Options
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite: its name, the ``module:function`` that runs it, the further options it understands, and those given."""
+    """A suite: its name, the ``module:function`` that runs it, the further options it understands, and those given.
+
+    ``check``, where there is one, is the ``module:function`` that is called with the further options before any work, and
+    says which of them is wrong, or which data or library are not here.
+    """
 
     name: str
     home: str
     options: tuple[str, ...] = ()
     given: Mapping[str, str] = field(default_factory=dict)
+    check: str = ""
 
     def load(self) -> Callable[..., Mapping[str, Any]]:
-        """Import the function, only now."""
-        module, _, function = self.home.partition(":")
-        loaded: Callable[..., Mapping[str, Any]] = getattr(importlib.import_module(module), function)
-        return loaded
+        """Import the function that runs it, only now."""
+        return _import(self.home)
+
+    def check_early(self, options: Options) -> None:
+        """Say before any work why the suite cannot run."""
+        if self.check:
+            _import(self.check)(**self.own(options).more)
 
     def own(self, options: Options) -> Options:
         """Give the options of an evaluation without those that other suites declare."""
@@ -37,13 +45,29 @@ class Suite:
         return replace(options, more={**mine, **self.given})
 
 
+def _import(home: str) -> Callable[..., Any]:
+    module, _, function = home.partition(":")
+    loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return loaded
+
+
 SUITES = {
     suite.name: suite
     for suite in (
         Suite("similarity", "firthian.evaluate.similarity:suite"),
         Suite("analogy", "firthian.evaluate.analogy:suite"),
-        Suite("classification", "firthian.evaluate.classification:suite", ("tasks", "methods", "cv", "grid")),
-        Suite("chunking", "firthian.evaluate.chunking:suite", ("l2", "style", "train_sentences", "test_sentences")),
+        Suite(
+            "classification",
+            "firthian.evaluate.classification:suite",
+            ("tasks", "methods", "cv", "grid"),
+            check="firthian.evaluate.classification:check",
+        ),
+        Suite(
+            "chunking",
+            "firthian.evaluate.chunking:suite",
+            ("l2", "style", "train_sentences", "test_sentences"),
+            check="firthian.evaluate.chunking:check",
+        ),
     )
 }
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.vectors.vectors import Vectors
 
@@ -29,28 +30,40 @@ class Found:
         return np.asarray((self.ids >= 0).all(axis=1))
 
 
+def finder(vocabulary: Vocabulary, words: int) -> Callable[[str], int]:
+    """Give what finds a test word among the first ``words`` of a vocabulary: its row, or -1.
+
+    Test words are lower-cased when the vocabulary is lower-cased.
+
+    >>> find = finder(Vocabulary(["tea", "milk"]), 1)
+    >>> find("Tea"), find("milk")
+    (0, -1)
+    """
+    lowercase = all(word == word.lower() for word in vocabulary.words)
+
+    def find(word: str) -> int:
+        row = vocabulary.get(word.lower() if lowercase else word)
+        return row if row < words else -1
+
+    return find
+
+
 class Lookup:
-    """Finds test words in vectors; it lower-cases them when the vocabulary is lower-cased."""
+    """Finds test words in vectors."""
 
     def __init__(self, vectors: Vectors, restrict_vocab: int | None = None) -> None:
-        if restrict_vocab is not None and restrict_vocab < 1:
-            raise FirthianError(
-                f"restrict_vocab must be at least 1, got {restrict_vocab}", hint="leave it out to use every word"
-            )
-        self.vectors = vectors
         self.words = min(len(vectors), restrict_vocab or len(vectors))
-        self.lowercase = all(word == word.lower() for word in vectors.vocabulary.words)
+        self.find_row = finder(vectors.vocabulary, self.words)
         self.lengths = row_lengths(vectors.matrix)
 
     def find(self, items: Sequence[tuple[str, ...]], needs_length: bool = True) -> Found:
         """Give the rows of each item's words; a word without a direction counts as unknown where that matters."""
-        vocabulary = self.vectors.vocabulary
         missing: set[str] = set()
         empty: set[str] = set()
 
         def row(word: str) -> int:
-            number = vocabulary.get(word.lower() if self.lowercase else word)
-            if not 0 <= number < self.words:
+            number = self.find_row(word)
+            if number < 0:
                 missing.add(word)
                 return -1
             if needs_length and self.lengths[number] == 0:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from firthian.errors import FirthianError, from_os_error, require
-from firthian.storage import check_target, replace
+from firthian.storage import check_file, replace
 
 #: Colours of groups of words: apart for most eyes, readable on light and dark ground.
 COLOURS = (
@@ -24,9 +24,7 @@ def check_picture(path: str | os.PathLike[str], suffixes: tuple[str, ...], force
         raise FirthianError(
             f"{target} does not say which kind of picture it is", hint=f"end its name in {' or '.join(suffixes)}"
         )
-    if target.is_dir():
-        raise FirthianError(f"{target} is a folder", hint="give the name of a file")
-    return check_target(target, force)
+    return check_file(target, force)
 
 
 def plain_text(word: str) -> str:

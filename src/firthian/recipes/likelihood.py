@@ -53,7 +53,8 @@ _MIXED = Option(
 _DAMPING = Option(
     "damping",
     "auto",
-    "smaller takes longer damped steps; auto: 0.1, up to 0.3 for less than 15 M tokens",
+    "smaller takes longer damped steps, after which the objective of a tiny text may rise; auto: 0.1, up to 0.3 for less "
+    "than 15 M tokens",
     "solver",
     low=1e-3,
     high=100,
