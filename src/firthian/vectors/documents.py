@@ -46,7 +46,8 @@ def document_vector(
     known = np.flatnonzero(numbers >= 0)
     for first in range(0, known.size, BLOCK_ROWS):
         some = known[first : first + BLOCK_ROWS]
-        total += weights[some] @ dense_rows(vectors.matrix, numbers[some])
+        # not by BLAS, whose sums depend on its threads
+        total += np.einsum("i,ij->j", weights[some], dense_rows(vectors.matrix, numbers[some]))
     mean: Array = (total / weights.sum()).astype(np.float32)
     return mean
 
