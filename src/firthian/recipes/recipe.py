@@ -26,7 +26,7 @@ class Option:
     name: str
     default: Any
     help: str
-    #: Which part takes it: ``model``, ``solver``, or ``result`` (what is made of the solution).
+    #: Which part takes it: ``model`` or ``solver``.
     part: str = "model"
     choices: tuple[str, ...] = ()
     low: float = -math.inf
