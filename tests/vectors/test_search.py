@@ -191,6 +191,9 @@ def test_document_vectors() -> None:
     expected = weights @ matrix[:2] / weights.sum()
     np.testing.assert_allclose(vectors.document_vector("the cat", weighting="sif", smoothing=0.1), expected, rtol=1e-6)
     assert not vectors.document_vector("nothing known").any()
+    # a capital anywhere in the vocabulary is one
+    names = Vectors(np.ones((10_002, 1)), Vocabulary([*(f"w{number}" for number in range(10_001)), "Paris"]))
+    assert names.document_vector("Paris").any()
     vectors.record = {"counts": {"settings": {"tokenizer": "os:system"}}}
     with pytest.raises(FirthianError, match="os:system"):
         vectors.document_vector("true")

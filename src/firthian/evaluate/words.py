@@ -39,7 +39,7 @@ class Lookup:
             )
         self.vectors = vectors
         self.words = min(len(vectors), restrict_vocab or len(vectors))
-        self.lowercase = all(word == word.lower() for word in vectors.vocabulary.words)
+        self.lowercase = vectors.vocabulary.lowercase
         self.lengths = row_lengths(vectors.matrix)
 
     def find(self, items: Sequence[tuple[str, ...]], needs_length: bool = True) -> Found:

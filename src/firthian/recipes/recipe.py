@@ -44,6 +44,8 @@ class Option:
         if self.default not in self.words:
             wanted = type(self.default)
         try:
+            if isinstance(value, bool) and wanted in (int, float):
+                raise ValueError
             if wanted is bool:
                 result: Any = _boolean(value)
             elif wanted is str:

@@ -68,8 +68,7 @@ def tokenizer_of(vectors: Vectors) -> Tokenizer:
                 f"the corpus was cut by the function {name}", hint="give tokens, or the argument tokenizer"
             )
         return Tokenizer(name, bool(said.get("keep_case")), bool(said.get("fold_numbers")))
-    lower = all(word == word.lower() for word in vectors.vocabulary.words[:10_000])
-    return Tokenizer(keep_case=not lower)
+    return Tokenizer(keep_case=not vectors.vocabulary.lowercase)
 
 
 def _find(record: Any, key: str) -> dict[str, Any] | None:
