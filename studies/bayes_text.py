@@ -66,7 +66,7 @@ def sweep_by_sweep(data: Data, kind: str) -> list[dict[str, Any]]:
     for stop in STOPS[: 5 if data.quick else None]:
         solver = GoOn(stop - done, rotate=kind == "rotated", state=state)
         state, done = solver.fit(model, data.dimension, run), stop
-        found = solver.finish(copy.deepcopy(state), model, run)
+        found = solver.finish(copy.deepcopy(state), run)
         row = {"sweep": stop, "bound": state.history[-1], "seen": likelihood_of_seen(data, state)}
         row["balanced"] = figures(as_vectors(found, data))
         row["stand"] = figures(ft.Vectors(state.words.means.astype(np.float32), data.counts.vocabulary))
@@ -74,7 +74,7 @@ def sweep_by_sweep(data: Data, kind: str) -> list[dict[str, Any]]:
         if kind == "rotated" and stop == DEFAULT_SWEEPS:
             final = copy.deepcopy(state)
             calibrate(model, final, run)
-            as_vectors(solver.finish(final, model, run), data).save(data.folder / "default", force=True)
+            as_vectors(solver.finish(final, run), data).save(data.folder / "default", force=True)
     return rows
 
 

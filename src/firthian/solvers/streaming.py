@@ -309,9 +309,8 @@ class StochasticSweeps:
 def finish_stream(stream: Stream, scores: list[float], power: float, centre: bool) -> Solution:
     """Make vectors of a stream's posteriors, which are left as they are."""
     assert stream.state is not None
-    model = type("NoBias", (), {"bias": "none"})()
     sweeps = VariationalSweeps(eigenvalue_power=power, centre=centre)
-    solution = sweeps.finish(copy.deepcopy(stream.state), model, stream.run)
+    solution = sweeps.finish(copy.deepcopy(stream.state), stream.run)
     stats = {**solution.stats, "batches": stream.batches}
     stats.pop("sweeps")
     return Solution(solution.words, solution.contexts, scores, "stopped", stats, solution.extras)
