@@ -82,10 +82,8 @@ class BayesStream:
             seed=self.options["seed"] + self._stream.batches, workers=self._run.executor.workers,
             **self.options["counting"],
         )  # fmt: skip
-        for word, number in zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True):
-            self._totals[word] += number
-            self._tokens += number
-        known = [word for word in counts.vocabulary.words if self._totals[word] >= self.options["min_count"]]
+        found = dict(zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True))
+        known = [word for word, number in found.items() if self._totals[word] + number >= self.options["min_count"]]
         fresh = [word for word in known if word not in self._words]
         if self._stream.state is None and len(fresh) < self.options["vector_size"]:
             raise FirthianError(
@@ -93,6 +91,9 @@ class BayesStream:
                 f"{self.options['vector_size']} dimensions",
                 hint="give a larger first batch, or a smaller vector_size or min_count",
             )
+        # Only now: a batch that is refused has not been seen.
+        self._totals.update(found)
+        self._tokens += sum(found.values())
         for word in fresh:
             self._words[word] = len(self._words)
         batch = self._numbered(counts, known)

@@ -280,3 +280,11 @@ def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):
             call()
     with pytest.raises(ft.FirthianError, match="the first batch has 2 words seen 2 times, fewer than the 30"):
         stream.partial_fit(["a b", "a b"])
+    assert stream.tokens == 0, "a batch that is refused has not been seen"
+    whole = BayesStream(vector_size=2, min_count=1, window=2)
+    again = BayesStream(vector_size=2, min_count=1, window=2)
+    with pytest.raises(ft.FirthianError, match="the first batch has 1 words"):
+        again.partial_fit(["a a a"])
+    for one in (whole, again):
+        one.partial_fit(["a b c a c"] * 9)
+    assert again.vectors().vocabulary == whole.vectors().vocabulary
