@@ -6,17 +6,16 @@ called once, until the result is written. Writes ``benchmarks/results/cluster.js
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from firthian.corpus.files import open_bytes
-from firthian.datasets import locate
+from benchmarks import corpora
+from benchmarks.counting import folder_hash
+from firthian.storage import write_file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "cluster.json"
@@ -57,24 +56,6 @@ with nullcontext(Threads(workers)) if kind == "threads" else connect(f"local:{wo
 """
 
 
-def plain(name: str) -> Path:
-    """Give a corpus as a plain file, of which workers can read ranges; unpacked once, in ``build/corpora``."""
-    path = ROOT / "build" / "corpora" / f"{name}.txt"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open_bytes(str(locate(name))) as source, path.with_suffix(".new").open("wb") as target:
-            shutil.copyfileobj(source, target)
-        path.with_suffix(".new").rename(path)
-    return path
-
-
-def folder_hash(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for item in sorted(folder.iterdir()):
-        digest.update(item.name.encode() + item.read_bytes())
-    return digest.hexdigest()[:16]
-
-
 def row(name: str, kind: str, workers: int) -> dict[str, Any]:
     """Do a job once."""
     job = JOBS[name]
@@ -87,14 +68,14 @@ def row(name: str, kind: str, workers: int) -> dict[str, Any]:
             json.dumps(job),
             kind,
             str(workers),
-            str(plain(job["corpus"])),
+            str(corpora.find(job["corpus"])),
             str(target),
         ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(done.stderr)
         seconds = round(float(done.stdout.split()[-1]), 2)
-        return {"job": name, "kind": kind, "workers": workers, "seconds": seconds, "bytes": folder_hash(target)}
+        return {"job": name, "kind": kind, "workers": workers, "seconds": seconds, "bytes": folder_hash(target)[:16]}
 
 
 def ratios(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -124,9 +105,8 @@ def main(parts: list[str]) -> None:
                 wanted = not parts or any(f"{name}/{kind}/{workers}".startswith(part) for part in parts)
                 if wanted and (name, kind, workers) not in done:
                     rows.append(row(name, kind, workers))
-                    RESULTS.write_text(
-                        json.dumps({"jobs": JOBS, "rows": rows, "ratios": ratios(rows)}, indent=1) + "\n"
-                    )
+                    found = {"jobs": JOBS, "rows": rows, "ratios": ratios(rows)}
+                    write_file(RESULTS, (json.dumps(found, indent=1) + "\n").encode())
                     print(rows[-1], flush=True)
     print(json.dumps(ratios(rows), indent=1))
 

@@ -8,7 +8,6 @@ docs/scale.md; ``plot`` draws its picture.
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import corpora
 from benchmarks.timing import FIRTH, run
 from firthian.cooccurrence.counts import Counts
-from firthian.corpus.files import open_bytes
 from firthian.cost import CONSTANTS, FEATURES, Size, features
-from firthian.datasets import locate
+from firthian.storage import write_file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "scale.json"
@@ -90,6 +89,10 @@ def load() -> list[Row]:
     return rows
 
 
+def _keep(known: dict[str, Any]) -> None:
+    write_file(RESULTS, (json.dumps(known, indent=1) + "\n").encode())
+
+
 def measure(kinds: list[str]) -> None:
     """Make the runs that are missing, and keep each as soon as it is made."""
     known = results()
@@ -97,13 +100,13 @@ def measure(kinds: list[str]) -> None:
     WORK.mkdir(parents=True, exist_ok=True)
     if "rounds" in kinds:
         known["rounds"] = rounds()
-        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+        _keep(known)
     for what in kinds:
         for wanted in plan(what):
             if not any(all(row.get(key) == value for key, value in wanted.items()) for row in rows):
                 rows.append(wanted | _measure(wanted, WORK))
                 print(json.dumps(rows[-1]), flush=True)
-                RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+                _keep(known)
 
 
 def _measure(wanted: Row, folder: Path) -> Row:
@@ -165,13 +168,12 @@ def rounds() -> dict[str, float]:
 
 def _part(millions: int, folder: Path) -> Path:
     """Give the beginning of enwiki70m, to the end of a line."""
-    path, whole = folder / f"{millions}.txt", folder / "70.txt"
-    if not whole.exists():
-        with open_bytes(str(locate("enwiki70m"))) as file, whole.open("wb") as out:
-            shutil.copyfileobj(file, out, 1 << 20)
+    whole, path = corpora.find("enwiki70m"), folder / f"{millions}.txt"
+    if millions == 70:
+        return whole
     if not path.exists():
         with whole.open("rb") as file:
-            path.write_bytes(file.read(millions * MILLION) + file.readline())
+            write_file(path, file.read(millions * MILLION) + file.readline())
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,23 +26,24 @@ class Cost:
 
 def run(command: list[str], **environment: str) -> Cost:
     """Run once; fail loudly."""
-    before = os.times()
-    begin = time.perf_counter()
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
-    )
-    peak = 0
-    status = Path(f"/proc/{process.pid}/status")
-    while process.poll() is None:
-        peak = max(peak, _anonymous(status))
-        time.sleep(0.01)
-    wall = time.perf_counter() - begin
-    after = os.times()
-    out, error = process.communicate()
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{error}")
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return Cost(wall, cpu, peak, out)
+    # Into files: a pipe that nobody reads would be full one day, and the process wait for ever.
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        before = os.times()
+        begin = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=errors, env={**os.environ, **environment})
+        peak = 0
+        status = Path(f"/proc/{process.pid}/status")
+        while process.poll() is None:
+            peak = max(peak, _anonymous(status))
+            time.sleep(0.01)
+        wall = time.perf_counter() - begin
+        after = os.times()
+        out.seek(0)
+        errors.seek(0)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} failed:\n{errors.read()}")
+        cpu = after.children_user + after.children_system - before.children_user - before.children_system
+        return Cost(wall, cpu, peak, out.read())
 
 
 def best(

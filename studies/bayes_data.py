@@ -10,6 +10,7 @@ from typing import Any
 
 import firthian as ft
 from firthian.datasets import locate
+from firthian.storage import write_file
 from studies.common import ROOT
 
 SETS = ("ws353", "men", "google", "msr")
@@ -57,7 +58,7 @@ class Data:
         path = self.folder / "small.txt"
         if not path.exists():
             with locate("enwiki17m").open(encoding="utf-8") as file:
-                path.write_text("".join(file.readlines(SMALL_BYTES)), encoding="utf-8")
+                write_file(path, "".join(file.readlines(SMALL_BYTES)).encode())
         return path
 
     @cached_property

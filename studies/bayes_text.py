@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from firthian.solvers.calibration import calibrate
 from firthian.solvers.posterior import State
 from firthian.solvers.variational import VariationalSweeps
 from studies.bayes_data import Data, cells, figures
-from studies.common import Study, table, timed
+from studies.common import Study, skip_gram, table, timed
 
 #: Sweeps after which vectors are looked at; the recipe stops at 8.
 STOPS = (1, 2, 3, 5, 8, 10, 15, 20)
@@ -65,7 +66,7 @@ def sweep_by_sweep(data: Data, kind: str) -> list[dict[str, Any]]:
     for stop in STOPS[: 5 if data.quick else None]:
         solver = GoOn(stop - done, rotate=kind == "rotated", state=state)
         state, done = solver.fit(model, data.dimension, run), stop
-        found = solver.finish(copy.deepcopy(state), model, run)
+        found = solver.finish(copy.deepcopy(state), run)
         row = {"sweep": stop, "bound": state.history[-1], "seen": likelihood_of_seen(data, state)}
         row["balanced"] = figures(as_vectors(found, data))
         row["stand"] = figures(ft.Vectors(state.words.means.astype(np.float32), data.counts.vocabulary))
@@ -73,7 +74,7 @@ def sweep_by_sweep(data: Data, kind: str) -> list[dict[str, Any]]:
         if kind == "rotated" and stop == DEFAULT_SWEEPS:
             final = copy.deepcopy(state)
             calibrate(model, final, run)
-            as_vectors(solver.finish(final, model, run), data).save(data.folder / "default", force=True)
+            as_vectors(solver.finish(final, run), data).save(data.folder / "default", force=True)
     return rows
 
 
@@ -91,17 +92,6 @@ def trained(data: Data, recipe: str = "bayes", **options: Any) -> dict[str, Any]
 def default_vectors(data: Data) -> ft.Vectors:
     """Give the vectors of the recipe with its defaults, trained now if they were not kept."""
     return data.vectors("default", lambda: ft.train(data.counts, "bayes", vector_size=data.dimension))
-
-
-def word2vec(data: Data) -> ft.Vectors:
-    """Train gensim's skip-gram on the same text."""
-    from gensim.models import Word2Vec
-
-    settings = {"window": 5, "negative": 5, "sg": 1, "epochs": 5, "sample": 1e-3, "workers": 2, "seed": 1}
-    model = Word2Vec(
-        corpus_file=str(data.corpus), vector_size=data.dimension, min_count=data.counting["min_count"], **settings
-    )
-    return ft.Vectors(model.wv.vectors, ft.Vocabulary(model.wv.index_to_key))
 
 
 def sections(vectors: ft.Vectors) -> dict[str, Any]:
@@ -163,7 +153,9 @@ def compute(study: Study, data: Data) -> None:
     study.row("tables/bayes", lambda: sections(default_vectors(data)))
     for recipe in STANDING_FOR:
         study.row(f"tables/{recipe}", lambda recipe=recipe: trained(data, recipe))
-    study.row("tables/word2vec", lambda: sections(data.vectors("word2vec", lambda: word2vec(data))))
+    least = data.counting["min_count"]
+    word2vec = functools.partial(skip_gram, data.corpus, data.dimension, least)
+    study.row("tables/word2vec", lambda: sections(data.vectors("word2vec", word2vec)))
     for kind in ("baseline", "bayes"):
         study.row(f"chunking/{kind}", lambda kind=kind: chunking(data, kind))
 

@@ -159,6 +159,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
+def skip_gram(corpus: str | Path, size: int, least: int) -> firthian.Vectors:
+    """Train gensim's skip-gram with its usual settings, for comparison."""
+    from gensim.models import Word2Vec
+
+    settings = {"window": 5, "negative": 5, "sg": 1, "epochs": 5, "sample": 1e-3, "workers": 2, "seed": 1}
+    model = Word2Vec(corpus_file=str(corpus), vector_size=size, min_count=least, **settings)
+    return firthian.Vectors(model.wv.vectors, firthian.Vocabulary(model.wv.index_to_key))
+
+
 def timed(task: Callable[[], Any]) -> tuple[Any, float]:
     """Give a result and its seconds."""
     begin = time.perf_counter()

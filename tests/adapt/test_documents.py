@@ -86,6 +86,7 @@ def test_scaling():
         ("a.tsv", "pos\tgood film\nneg\tbad film\n", {}),
         ("a.tsv", "train\tpos\tgood film\ntest\tneg\tbad film\n", {}),
         ("a.tsv", "text\tlabel\ngood film\tpos\nbad film\tneg\n", {}),
+        ("a.tsv", "pos\tgood film\nneg\tbad film\t\t\n", {}),
         ("a.csv", 'id,review,stars\n1,"good film",pos\n2,"bad film",neg\n', {"text_column": "review", "label_column": "stars"}),
         ("a.csv", "\ufefflabel,text\npos,good film\nneg,bad film\n", {}),
         ("a.jsonl", '{"label": "pos", "text": "good film"}\n\n{"label": "neg", "text": "bad film"}\n', {}),
@@ -120,8 +121,12 @@ def test_labelled_files(tmp_path, name, content, options):
         ("a.csv", 'a,"b\n', {}, "record 1"),
         ("a.csv", 'label,text\npos,"two\nlines"\n,none\n', {}, "record 3: there is no label"),
         ("a.tsv", "a\tb\n", {"format": "xlsx"}, "no format 'xlsx'"),
+        ("a.tsv", "pos\tgood\nneg\tbad\tand long\n", {}, "line 2: 3 columns, the first line has 2"),
+        ("a.csv", "label,text\npos,good, so good\n", {}, "record 2: 3 columns, the first line has 2"),
+        ("a.jsonl", '{"label": "a", "text": "b", "split": "train"}\n{"label": "a", "text": "b", "split": null}\n', {},
+         "only some lines say"),
     ],
-)
+)  # fmt: skip
 def test_faults_of_labelled_files(tmp_path, name, content, options, says):
     path = tmp_path / name
     path.write_text(content)

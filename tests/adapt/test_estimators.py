@@ -142,7 +142,9 @@ def test_only_moved_rows_are_kept(two_topics, vectors):
 def test_workers_change_nothing(three_topics):
     texts, labels, test, _ = three_topics
     one = RPAClassifier("random:20", n_jobs=1).fit(texts, labels).decision_function(test)
-    np.testing.assert_array_equal(RPAClassifier("random:20", n_jobs=3).fit(texts, labels).decision_function(test), one)
+    for jobs in (3, -1):
+        more = RPAClassifier("random:20", n_jobs=jobs).fit(texts, labels)
+        np.testing.assert_array_equal(more.decision_function(test), one)
 
 
 def test_seeds_decide(two_topics):
@@ -265,7 +267,13 @@ def test_named_classes_are_final(two_topics):
     words = len(model.vocabulary_)
     with pytest.raises(ParameterError, match="label 'plants' is not one of the classes"):
         model.partial_fit(["a rose"], ["plants"])
+    with pytest.raises(ParameterError, match="classes differ"):
+        model.partial_fit(["a brown fox"], ["animals"], classes=["animals", "plants"])
     assert len(model.vocabulary_) == words
+    fresh = RPAClassifier()
+    with pytest.raises(ParameterError, match="label 'animals' is not one of the classes"):
+        fresh.partial_fit(texts, labels, classes=["plants", "colours"])
+    assert fresh.partial_fit(texts, labels).classes_.tolist() == ["animals", "colours"]
     with pytest.raises(ParameterError, match="only 1 of the classes is named"):
         RPAClassifier().partial_fit(texts, labels, classes=["animals"])
     with pytest.raises(ParameterError, match="balanced"):
@@ -318,6 +326,12 @@ def test_in_a_pipeline_and_a_grid(two_topics):
         ({"vectors": "random:no"}, "has no dimension"),
         ({"vectors": "nowhere"}, "neither vectors nor random"),
         ({"tokenizer": "nope"}, "no tokenizer 'nope'"),
+        ({"tokenizer": None}, "tokenizer must be a name or a Tokenizer, got None"),
+        ({"one_hot": "yes"}, "one_hot must be"),
+        ({"min_count": "2"}, "min_count must be a whole number from 1, got '2'"),
+        ({"max_inner": 1.5}, "needs max_inner from 1"),
+        ({"tol": "small"}, "needs max_inner from 1 and tol from 0"),
+        ({"n_jobs": "2"}, "n_jobs must be"),
     ],
 )
 def test_bad_parameters(two_topics, change, says):

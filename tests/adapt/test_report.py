@@ -11,7 +11,7 @@ pytest.importorskip("sklearn")
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
 from firthian.adapt import RPAClassifier
-from firthian.adapt.report import calibration, evaluate, learning_curve, scores
+from firthian.adapt.report import calibration, evaluate, learning_curve, plot, scores
 from firthian.errors import FirthianError
 
 
@@ -89,6 +89,23 @@ def test_bytes_that_are_no_text_are_told(tmp_path, labelled, firth):
     done = firth("adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
     assert done.code == 0
     assert "bytes of 1 texts are not UTF-8 and were replaced" in done.out
+
+
+def test_parts_that_are_neither_learned_from_nor_judged_are_told(tmp_path, labelled, firth):
+    labelled.write_text(labelled.read_text() + "dev\tanimals\tthe cat\ndev\tanimals\tthe dog\nTrain\tanimals\ta cat\n")
+    done = firth("adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
+    assert done.code == 0
+    assert "neither train nor test were left out: Train 1, dev 2\n" in done.out
+
+
+def test_labels_are_no_formulas(tmp_path):
+    pytest.importorskip("matplotlib")
+    report = {
+        "training": {"passes": [{"pass": 1, "mistakes": 0.5}]},
+        "test": {"confusion": [[1, 0], [0, 1]], "labels": {"$a_{$": {}, "tab\there": {}}, "calibration": {}},
+    }
+    plot(report, tmp_path / "report.png")
+    assert (tmp_path / "report.png").stat().st_size > 0
 
 
 def test_the_curve_of_a_classifier_whose_classes_grew(three_topics):

@@ -371,3 +371,16 @@ def test_the_map_page_stands_alone(visit: Visit, firth: Any, tmp_path: Path) -> 
     visit.shoot("map-page")
     assert page.evaluate("window.hacked === undefined")
     visit.check("file:")
+
+
+def test_the_map_page_finds_a_word_behind_many_that_begin_with_it(visit: Visit, firth: Any, tmp_path: Path) -> None:
+    words = [*(f"teapot{number}" for number in range(40)), "tea", "Tea", "sun", "moon"]
+    directions = np.repeat(np.eye(3), (40, 1, 3), axis=0) + 0.01 * np.random.default_rng(0).normal(size=(44, 3))
+    Vectors(directions, Vocabulary(words)).save(tmp_path / "v")
+    made = firth("map", tmp_path / "v", "-o", tmp_path / "map.html", "--method", "pca", "--clusters", "3")
+    assert made.code == 0
+    page = visit.open((tmp_path / "map.html").as_uri(), ready="#map canvas")
+    for typed in ("tea", "Tea"):
+        page.locator("#find").fill(typed)
+        # its group is named by its words, and tea is alone in its own
+        page.wait_for_function("word => document.querySelector('#said').textContent.includes(word)", arg=typed)

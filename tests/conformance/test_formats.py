@@ -79,6 +79,19 @@ def test_extreme_numbers_come_back(format: Format, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.signbit(again.matrix), np.signbit(matrix))
 
 
+@pytest.mark.parametrize("format", READ_BACK, ids=lambda known: known.name)
+@pytest.mark.parametrize("words", [["\x00", "a"], ["\x1c", "a"], ["\ufeff", "a"]], ids=ascii)
+def test_words_of_odd_characters_are_kept_or_refused(format: Format, words: list[str], tmp_path: Path) -> None:
+    pytest.importorskip(_MODULES.get(format.name, "numpy"))
+    path = tmp_path / f"vectors{suffix(format)}"
+    try:
+        write_vectors(make(words), path, format.name)
+    except FirthianError:
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert sorted(read_vectors(path).vocabulary.words) == sorted(words)
+
+
 @pytest.mark.parametrize("format", FORMATS, ids=lambda known: known.name)
 def test_words_with_spaces_are_kept_or_refused(format: Format, tmp_path: Path) -> None:
     vectors = make(["New York", "area 51", "plain"])

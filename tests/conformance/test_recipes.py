@@ -183,9 +183,9 @@ def test_options_are_checked(name):
             if np.isfinite(option.low):
                 with pytest.raises(FirthianError, match=option.name):
                     option.check(option.low - 1)
-            for endless in ("inf", float("inf"), float("nan"), None):
+            for odd in ("inf", float("inf"), float("nan"), None, True):
                 with pytest.raises(FirthianError, match=option.name):
-                    option.check(endless)
+                    option.check(odd)
     nothing = dict.fromkeys(option.name for option in find_recipe(name).options)
     assert find_recipe(name).settings(nothing) == find_recipe(name).settings({})
 

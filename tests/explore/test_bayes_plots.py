@@ -19,7 +19,7 @@ def test_bounds_and_relevance(tmp_path):
     assert path.read_bytes()[:4] == PNG
     path = plots.plot_bound_by_dimension({"seed 1": {2: -9.0, 10: -3.0, 20: -3.5}}, tmp_path / "by.png", marked=10)
     assert path.read_bytes()[:4] == PNG
-    path = plots.plot_relevance({"10": [0.1, 0.2, 6.5], "2": [0.1, 0.3]}, tmp_path / "hinton.png")
+    path = plots.plot_relevance({"10": [0.1, 0.2, 6.5], "$a_{$": [0.1, 0.3]}, tmp_path / "hinton.png")
     assert path.read_bytes()[:4] == PNG
 
 
@@ -32,8 +32,9 @@ def test_ellipses_of_any_dimension(tmp_path):
     for d in (1, 2, 5):
         extras = {"variances": np.full((3, d), 0.1, dtype=np.float32)}
         matrix = np.random.default_rng(d).standard_normal((3, d)).astype(np.float32)
-        vectors = Vectors(matrix, Vocabulary(["a", "b", "c"]), extras=extras)
-        path = plots.plot_ellipses(vectors, ["a", "b", "c"], tmp_path / f"{d}.png")
+        # words are no formulas
+        vectors = Vectors(matrix, Vocabulary(["a", "b", "$a_{$"]), extras=extras)
+        path = plots.plot_ellipses(vectors, ["a", "b", "$a_{$"], tmp_path / f"{d}.png")
         assert path.read_bytes()[:4] == PNG
     with pytest.raises(FirthianError, match="a map needs two words or more, got 1"):
         plots.plot_ellipses(vectors, ["a"], tmp_path / "x.png")

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 import firthian as ft
 from firthian.models.bayes import BayesianLogistic
-from firthian.packing import pack, unpack
+from firthian.packing import pack
 from firthian.run import Run
 from firthian.solvers import rotation, variational
-from firthian.solvers.posterior import Gaussians, State
+from firthian.solvers.calibration import dense_covariances
+from firthian.solvers.posterior import State
 from firthian.solvers.variational import VariationalSweeps
+from studies.bayes_synthetic import planted
 from tests.reference import bayes as slow
 
 
@@ -22,16 +24,6 @@ def small_counts(seed: int = 0, words: int = 12, context: str = "both") -> ft.Co
     weights = 1 / np.arange(1, words + 1)
     lines = [" ".join(f"w{k}" for k in random.choice(words, 12, p=weights / weights.sum())) for _ in range(12)]
     return ft.count(lines, min_count=1, window=2, context=context)
-
-
-def all_covariances(side: Gaussians) -> np.ndarray:
-    """Covariances of all coordinates, dense."""
-    out = np.zeros((side.rows, side.size, side.size))
-    if side.diagonal:
-        out[:, side.free, side.free] = side.covariances
-    else:
-        out[np.ix_(np.arange(side.rows), side.free, side.free)] = unpack(side.covariances, side.free.size)
-    return out
 
 
 def twin_of(model: BayesianLogistic, state: State) -> slow.Dense:
@@ -52,9 +44,9 @@ def twin_of(model: BayesianLogistic, state: State) -> slow.Dense:
         ~listed,
         model.bound,
         state.words.means.copy(),
-        all_covariances(state.words),
+        dense_covariances(state.words),
         state.contexts.means.copy(),
-        all_covariances(state.contexts),
+        dense_covariances(state.contexts),
         state.words.free,
         state.contexts.free,
         state.dimension,
@@ -87,7 +79,7 @@ def test_sweeps_agree_with_the_dense_twin(bound, bias, negatives, context, covar
     np.testing.assert_allclose(state.history, expected, rtol=1e-8)
     np.testing.assert_allclose(state.words.means, twin.word_mean, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(state.contexts.means, twin.context_mean, rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(all_covariances(state.words), twin.word_cov, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(dense_covariances(state.words), twin.word_cov, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(state.relevance.rates, twin.rates, rtol=1e-8)
 
 
@@ -147,18 +139,6 @@ def test_each_update_is_the_coordinate_maximum(bound):
                 cov[2, k, k] *= 1 + sign * 1e-3
                 assert twin.elbo() <= best + 1e-9
                 cov[2, k, k] /= 1 + sign * 1e-3
-
-
-def planted(seed: int, true: int = 10, size: int = 50, samples: int = 10_000):
-    """The thesis's synthetic data: a pair is positive when u·c > 0."""
-    random = np.random.default_rng(seed)
-    u, c = random.standard_normal((size, true)), random.standard_normal((size, true))
-    rows, columns = random.integers(size, size=(2, samples))
-    positive, negative = np.zeros((size, size)), np.zeros((size, size))
-    real = np.einsum("nk,nk->n", u[rows], c[columns]) > 0
-    np.add.at(positive, (rows[real], columns[real]), 1)
-    np.add.at(negative, (rows[~real], columns[~real]), 1)
-    return positive, negative
 
 
 def test_planted_dimension_is_found():

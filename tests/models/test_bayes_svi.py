@@ -104,6 +104,12 @@ def test_a_text_that_is_read_twice_is_not_twice_as_much_text():
     assert 0.8 < relative[1] / relative[0] < 1.25
 
 
+def test_weights_that_only_counting_knows_are_refused():
+    counting = {"min_count": 1, "sample": 0.1, "sample_mode": "expected"}
+    with pytest.raises(ft.FirthianError, match="sample_mode expected"):
+        ft.train(["a b c a b"] * 9, "bayes-svi", vector_size=2, counting=counting)
+
+
 def test_no_negative_events_is_refused():
     with pytest.raises(ft.FirthianError, match="vectors are all alike"):
         ft.train(["a b c a b"] * 9, "bayes-svi", vector_size=2, negative=0)
@@ -316,3 +322,11 @@ def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):
             call()
     with pytest.raises(ft.FirthianError, match="the first batch has 2 words seen 2 times, fewer than the 30"):
         stream.partial_fit(["a b", "a b"])
+    assert stream.tokens == 0, "a batch that is refused has not been seen"
+    whole = BayesStream(vector_size=2, min_count=1, window=2)
+    again = BayesStream(vector_size=2, min_count=1, window=2)
+    with pytest.raises(ft.FirthianError, match="the first batch has 1 words"):
+        again.partial_fit(["a a a"])
+    for one in (whole, again):
+        one.partial_fit(["a b c a c"] * 9)
+    assert again.vectors().vocabulary == whole.vectors().vocabulary

@@ -86,7 +86,9 @@ def test_gradients_are_derivatives_of_the_loss(name, way):
             found.append(treatment.losses(side, ALONE, 1))
         side.left[:], side.left_bias[:] = old, old_bias
         slopes = (gradient.vectors * towards).sum(axis=1) + gradient.bias * bias_towards
-        assert np.allclose((found[0] - found[1]) / (2 * step), slopes, rtol=2e-2, atol=2e-2 * np.abs(slopes).max())
+        # dense blocks are in single precision, so differences of their sums have few digits
+        rtol, atol = (2e-2, 2e-2) if way == "exact" else (1e-3, 1e-4)
+        assert np.allclose((found[0] - found[1]) / (2 * step), slopes, rtol=rtol, atol=atol * np.abs(slopes).max())
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -217,6 +217,24 @@ def test_adding_words_leaves_old_vectors_bit_for_bit(tmp_path):
     assert added.vectors.vocabulary.words[: len(vectors)] == vectors.vocabulary.words
     nearest = [word for word, _ in added.vectors.most_similar("novel", topn=3)]
     assert "w7" in nearest
+    for ridge in (-1.0, np.nan, np.inf):
+        with pytest.raises(FirthianError, match="ridge must be a number of at least 0"):
+            add_words(vectors, new, ridge)
+
+
+def test_text_with_an_added_word_is_scored_with_the_counts_of_training():
+    texts = corpus()
+    counts = ft.count(texts, window=3, min_count=1)
+    new = ft.count([text.replace("w7 ", "novel ") for text in texts], window=3, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=6).add_words(new)
+    tokens, place = ["w0", "novel", "w4"], 1
+    for normalise in (False, True):
+        terms = TextModel(vectors, counts, "seen", normalise).log_prob(tokens).terms
+        assert np.isfinite(terms).all()
+    # nothing is known of the new word's pairs: its own term is what the vectors say
+    plain, seen = (TextModel(vectors, counts, residuals).log_prob(tokens).terms for residuals in ("none", "seen"))
+    assert seen[place] == pytest.approx(plain[place])
+    assert seen[2] != pytest.approx(plain[2])
 
 
 def test_adding_to_other_vectors_is_refused():

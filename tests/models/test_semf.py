@@ -13,8 +13,9 @@ from firthian.models.semf import SupervisedEMF, Taught, read_analogies, semf, sp
 from firthian.run import Run
 from firthian.solvers import unseen
 from firthian.solvers.amemf import AMEMF
+from firthian.solvers.steps import LEAST_DAMPING, usual_damping
 from firthian.solvers.supervised import Supervised, WithAnalogies
-from tests.models.common import random_counts
+from tests.models.common import counts_of, random_counts
 from tests.reference import likelihood as twin
 
 QUESTIONS = np.array([[0, 1, 2, 3], [4, 5, 0, 1], [0, 1, 2, 7]])
@@ -74,6 +75,14 @@ def test_no_weight_and_no_file_are_plain_emf():
     plain = Supervised(epochs=3).solve(semf(counts, Run()), 4, Run()).words
     model = SupervisedEMF(ef.binomial(counts, Run()), Taught(QUESTIONS, 0), 0.0)
     assert np.allclose(Supervised(epochs=3).solve(model, 4, Run()).words, plain, atol=1e-4)
+
+
+def test_the_usual_damping_is_that_of_the_counts_not_of_the_questions():
+    counts = counts_of(1e5 * random_counts(30)[0])
+    model = SupervisedEMF(ef.binomial(counts, Run()), Taught(QUESTIONS, 0), 0.001)
+    solution = Supervised(epochs=1, damping="auto").solve(model, 4, Run())
+    assert solution.stats["damping"] == usual_damping(counts.total) == LEAST_DAMPING
+    assert usual_damping(model.pairs.values.sum()) > LEAST_DAMPING
 
 
 def test_what_is_taught_is_learnt(tmp_path):

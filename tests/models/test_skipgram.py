@@ -303,6 +303,12 @@ def test_nothing_is_left_on_disk(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("cbow", [False, True])
+def test_without_pairs_there_is_nothing_to_learn(cbow):
+    with pytest.raises(ft.FirthianError, match="no pair of words was seen"):
+        ft.train(["a", "b", "c"], "sgns-sgd", vector_size=1, cbow=cbow, counting={"min_count": 1, "sample": 0.0})
+
+
 def test_counts_are_refused(tmp_path):
     counts = ft.count(two_topics(), tmp_path / "counts")
     for source in (counts, str(tmp_path / "counts"), tmp_path / "counts"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import firthian as ft
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.models.association import PMI
 from firthian.models.given import GivenVectors
@@ -42,6 +43,32 @@ def test_counts(counts, model, solver):
         run = Run.create(workers=workers)
         found.append(solver.solve(model(counts, run), 10, run).words)
     assert found[0].tobytes() == found[1].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "options"),
+    [
+        ("psd", {"iterations": 2}),
+        ("psd-blockwise", {"core": 600, "iterations": 2}),
+        ("cca", {}),
+        ("sgns", {"epochs": 2}),
+        ("sgns", {"epochs": 1, "unseen": "sampled", "step": "newton"}),
+        ("sgns", {"epochs": 1, "unseen": "exact"}),
+        ("emf-amemf", {"epochs": 2}),
+        ("poisson", {"iterations": 3, "early_stop": True}),
+        ("tweedie", {"power": "auto"}),
+        ("gaussian", {"epochs": 2}),
+        ("bayes", {"epochs": 2, "bias": "both"}),
+        ("bayes", {"epochs": 2, "covariance": "diagonal", "bound": "boehning"}),
+    ],
+)
+def test_recipes(counts, recipe, options):
+    found = []
+    for workers in (1, 3):
+        vectors = ft.train(counts, recipe, vector_size=5, workers=workers, **options)
+        parts = {"words": vectors.matrix, "contexts": vectors.contexts, **vectors.extras}
+        found.append({name: np.asarray(part).tobytes() for name, part in parts.items()} | {"record": vectors.record})
+    assert found[0] == found[1]
 
 
 def test_vectors():

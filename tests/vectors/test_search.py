@@ -124,6 +124,25 @@ def test_bad_vectors_are_refused(vectors: Vectors) -> None:
 def test_what_is_no_vector() -> None:
     with pytest.raises(FirthianError, match=r"'w1' is no vector: .*most_similar"):
         make(5, 3).nearest_to("w1")
+    with pytest.raises(FirthianError, match="is no vector"):
+        Vectors([[1, 2], [3]], Vocabulary(["a", "b"]))
+    np.testing.assert_array_equal(Vectors([[1, 2], [3, 4]], Vocabulary(["a", "b"]))["b"], [3, 4])
+
+
+@pytest.mark.parametrize("word", [5, None, 2.5, [1, 2], b"w1", ["w1", 3]])
+def test_what_is_no_word(word: object) -> None:
+    vectors = make(5, 3)
+    for ask in (vectors.__getitem__, vectors.most_similar_many):
+        with pytest.raises(FirthianError, match="is no word"):
+            ask(word)
+    with pytest.raises(FirthianError, match=r"is no word|a vector of shape"):
+        vectors.most_similar(word)
+    assert vectors[np.array(["w1", "w2"])].shape == (2, 3)
+
+
+def test_an_analogy_has_three_words() -> None:
+    with pytest.raises(FirthianError, match="has not three words"):
+        make(5, 3).analogy_many([("w1", "w2")])
 
 
 def test_a_matrix_among_the_words_counts_with_all_its_rows() -> None:
@@ -172,6 +191,9 @@ def test_document_vectors() -> None:
     expected = weights @ matrix[:2] / weights.sum()
     np.testing.assert_allclose(vectors.document_vector("the cat", weighting="sif", smoothing=0.1), expected, rtol=1e-6)
     assert not vectors.document_vector("nothing known").any()
+    # a capital anywhere in the vocabulary is one
+    names = Vectors(np.ones((10_002, 1)), Vocabulary([*(f"w{number}" for number in range(10_001)), "Paris"]))
+    assert names.document_vector("Paris").any()
     vectors.record = {"counts": {"settings": {"tokenizer": "os:system"}}}
     with pytest.raises(FirthianError, match="os:system"):
         vectors.document_vector("true")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import firthian as ft
 from firthian import FirthianError, Vectors, Vocabulary
 
 R = np.random.default_rng(5)
@@ -96,3 +97,36 @@ def test_transforms_are_written_down(vectors: Vectors) -> None:
     steps = vectors.centred().normalised().record["transforms"]
     assert [step["name"] for step in steps] == ["centred", "normalised"]
     assert "transforms" not in vectors.record
+
+
+def test_a_subset_keeps_what_belongs_to_all_words_though_it_has_as_many_rows() -> None:
+    extras = {
+        "centre": np.arange(4.0),
+        "mean_vector": np.arange(4.0),
+        "dictionary": np.eye(4),
+        "word_bias": np.arange(4.0),
+    }
+    some = Vectors(np.eye(4), Vocabulary(["a", "b", "c", "d"]), extras=extras).subset(["c", "a"])
+    assert {name: len(array) for name, array in some.extras.items()} == {
+        "centre": 4, "mean_vector": 4, "dictionary": 4, "word_bias": 2,
+    }  # fmt: skip
+    assert len(some.subset(np.int64(1))) == 1
+
+
+@pytest.mark.parametrize("change", ["normalised", "align_to", "without_top_components", "combined"])
+def test_no_new_eigenvalue_power_where_dimensions_are_not_those_of_the_decomposition(
+    vectors: Vectors, change: str
+) -> None:
+    given = {"align_to": (vectors,), "without_top_components": (1,), "combined": ("u+c",)}.get(change, ())
+    changed = getattr(vectors, change)(*given)
+    with pytest.raises(FirthianError, match="no longer those of the decomposition"):
+        getattr(changed, "vectors", changed).with_eigenvalue_power(1.0)
+    vectors.subset(9).centred().with_eigenvalue_power(0.25).with_eigenvalue_power(1.0)
+
+
+def test_the_eigenvalue_power_of_trained_vectors_can_be_changed() -> None:
+    counts = ft.count(["a b c d e", "b d a c", "e a d c b a"] * 9, min_count=1)
+    half, whole = (ft.train(counts, "svd", vector_size=3, eigenvalue_power=power) for power in (0.5, 1.0))
+    np.testing.assert_allclose(half.with_eigenvalue_power(1.0).matrix, whole.matrix, atol=1e-6)
+    with pytest.raises(FirthianError, match="no eigenvalues"):
+        ft.train(counts, "cca", vector_size=3).with_eigenvalue_power(1.0)

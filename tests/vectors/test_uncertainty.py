@@ -176,6 +176,16 @@ def test_analogy_probabilities():
     assert sum(answer.probability for answer in unsure) == pytest.approx(1)
     assert answers(4.0) == unsure
     assert answers(4.0, seed=2) != unsure
+    vectors = gaussian_vectors()
+    assert vectors.analogy_probabilities("tea", "cup", "car", 2) == ask.analogy(vectors, "tea", "cup", "car", 2)
+
+
+def test_fewer_than_no_words_are_none():
+    vectors = gaussian_vectors()
+    for topn in (0, -1):
+        assert vectors.most_similar_with_intervals("tea", topn) == []
+        assert vectors.analogy_probabilities("tea", "cup", "car", topn) == []
+        assert ask.least_certain(vectors, topn) == []
 
 
 def test_points_have_no_uncertainty():

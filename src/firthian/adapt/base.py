@@ -126,8 +126,20 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
                 f"ngrams must be a whole number from 1 to {LONGEST_NGRAM}, got {self.ngrams!r}",
                 hint="1 is words alone, 2 adds pairs of neighbours",
             )
-        if not self.one_hot >= 0 or math.isinf(self.one_hot):
+        if not is_number(self.one_hot) or not 0 <= self.one_hot < math.inf:
             raise ParameterError(f"one_hot must be a number from 0, got {self.one_hot!r}", hint="0 leaves it out")
+        if not isinstance(self.min_count, int | np.integer) or self.min_count < 1:
+            raise ParameterError(
+                f"min_count must be a whole number from 1, got {self.min_count!r}", hint="1 keeps every word"
+            )
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs < -1):
+            raise ParameterError(
+                f"n_jobs must be None or a whole number, got {self.n_jobs!r}", hint="-1 takes every core"
+            )
+        if not isinstance(self.tokenizer, str | Tokenizer):
+            raise ParameterError(
+                f"tokenizer must be a name or a Tokenizer, got {self.tokenizer!r}", hint="'unicode' is usual"
+            )
         for name, known in (
             ("weighting", ("auto", *WEIGHTINGS)),
             ("scaling", SCALINGS),
@@ -312,24 +324,24 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
                 raise ParameterError(
                     f"only {self.classes_.size} of the classes is named", hint="name two classes or more, or none"
                 )
+            if self.classes_known_:
+                self._check_known(labels)
             self.ensemble_ = Ensemble(self._ensemble_base(), self.classes_.size, self._has_one_hot(), self.multi_class)
         else:
+            # before the vocabulary grows: a call that is refused changes nothing
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ParameterError("classes differ from those of the first call", hint="give the same, or none")
             if self.classes_known_ and y is not None:
-                # before the vocabulary grows: a call that is refused changes nothing
                 self._check_known(np.asarray(y))
             counts, read = self._read(X, y, "grow")
             labels = np.asarray(read)
-            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise ParameterError("classes differ from those of the first call", hint="give the same, or none")
         codes = self._codes(labels)
         if self.classes_.size > 1:
             self._learn(counts, codes, [np.arange(codes.size)])
         return self
 
     def _codes(self, labels: Array) -> Array:
-        """Number the labels; new ones are new classes, or an error where the classes were named."""
-        if self.classes_known_:
-            self._check_known(labels)
+        """Number the labels; new ones are new classes."""
         fresh = np.setdiff1d(labels, self.classes_)
         if fresh.size:
             old, self.classes_ = self.classes_, np.union1d(self.classes_, fresh)
@@ -347,8 +359,9 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     def _learn(self, counts: Any, codes: Array, orders: Sequence[Array]) -> None:
         self.n_empty_ += int(np.count_nonzero(np.diff(counts.indptr) == 0))
         self.ensemble_.learn(
-            self._examples(counts), codes, float(self.C), self._class_weights(), self._rule(), orders, self.n_jobs or 1
-        )
+            self._examples(counts), codes, float(self.C), self._class_weights(), self._rule(), orders,
+            None if self.n_jobs == -1 else self.n_jobs or 1,
+        )  # fmt: skip
 
     def _class_weights(self) -> Any:
         """Give the class weights by the numbers of the classes."""

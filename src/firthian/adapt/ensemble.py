@@ -69,9 +69,12 @@ class Ensemble:
         weights: Mapping[int, float] | str | None,
         rule: Rule,
         orders: Sequence[Array],
-        workers: int = 1,
+        workers: int | None = 1,
     ) -> None:
-        """Learn from examples of the classes ``codes``; ``weights`` multiply C, by class or by inverse frequency."""
+        """Learn from examples of the classes ``codes``; ``weights`` multiply C, by class or by inverse frequency.
+
+        ``workers`` learners learn side by side; None are as many as there are cores.
+        """
         self._scores.clear()
         if self.multi_class == "shared":
             factors = class_factors(codes, self.classes, weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,10 @@ class LabelledText:
         chosen = [n for n, split in enumerate(self.splits) if split in names]
         return [self.texts[n] for n in chosen], [self.labels[n] for n in chosen]
 
+    def elsewhere(self, *names: str) -> dict[str, int]:
+        """Give the names and sizes of all other parts, by name."""
+        return dict(sorted(Counter(split for split in self.splits if split not in names).items()))
+
 
 def read_labelled(
     path: str,
@@ -67,7 +72,7 @@ def read_labelled(
             raise FirthianError(f"{where}: there is no label", hint="name its column with --label-column")
         texts.append(text)
         labels.append(str(label))
-        if "split" in record:
+        if record.get("split") not in (None, ""):
             splits.append(str(record["split"]))
     if not texts:
         raise FirthianError(f"{path} holds no examples", hint="give a file with labels and texts")
@@ -142,7 +147,7 @@ def _table_records(path: str, format: str, named: dict[str, str | None]) -> Iter
     else:
         rows = (line.rstrip("\r").split("\t") for line in text.split("\n"))
     columns: dict[str, int] = {}
-    number = 0
+    number = width = 0
     while True:
         number += 1
         try:
@@ -159,8 +164,15 @@ def _table_records(path: str, format: str, named: dict[str, str | None]) -> Iter
         where = f"{path}, {'record' if format == 'csv' else 'line'} {number}"
         if not columns:
             columns, header = _columns(path, row, named)
+            width = len(row)
             if header:
                 continue
+        if any(row[width:]):
+            # a tab or a comma inside a text: the rest of it would be lost
+            raise FirthianError(
+                f"{where}: {len(row)} columns, the first line has {width}",
+                hint="put quotes round the text (CSV), or take the tabs out of it (TSV)",
+            )
         if max(columns.values()) >= len(row):
             raise FirthianError(
                 f"{where}: only {len(row)} columns",

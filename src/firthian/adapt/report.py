@@ -11,7 +11,8 @@ import numpy as np
 from firthian.adapt.base import DocumentClassifier
 from firthian.adapt.rpa import RPAClassifier
 from firthian.errors import FirthianError, require
-from firthian.explore.figures import save_figure
+from firthian.explore.figures import plain_text, save_figure
+from firthian.run import one_blas_thread
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -52,6 +53,7 @@ def scores(truth: Sequence[Any], predicted: Sequence[Any], labels: Sequence[Any]
     }
 
 
+@one_blas_thread()
 def calibration(decision: Array, right: Array) -> dict[str, Any]:
     """Say how far the winning margin can be trusted: a logistic curve fitted on half, judged on the other half.
 
@@ -183,9 +185,10 @@ def plot(report: dict[str, Any], path: Path) -> None:
     test = report.get("test")
     if test:
         middle.imshow(np.log1p(test["confusion"]), cmap="Blues")
-        names = list(test["labels"])
-        middle.set_xticks(range(len(names)), names, rotation=45, ha="right")
-        middle.set_yticks(range(len(names)), names)
+        # Labels are the user's own: a $ in one begins no formula.
+        names = [plain_text(label) for label in test["labels"]]
+        middle.set_xticks(range(len(names)), names, rotation=45, ha="right", parse_math=False)
+        middle.set_yticks(range(len(names)), names, parse_math=False)
         for row, line in enumerate(test["confusion"]):
             for column, number in enumerate(line):
                 middle.text(column, row, f"{number}", ha="center", va="center", fontsize=8)

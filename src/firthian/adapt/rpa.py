@@ -13,6 +13,7 @@ from firthian.adapt.ngrams import is_ngram
 from firthian.adapt.vectors import FirstPhi, OneHotPhi
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import suggest
+from firthian.run import one_blas_thread
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -50,7 +51,7 @@ class RPAClassifier(DocumentClassifier):
     tokenizer, keep_case : how texts are cut, see ``firthian.Tokenizer``.
     unseen : ``vectors`` lets words that only the given vectors know take part in prediction; ``ignore`` does not.
     shuffle, random_state : the order of the examples in each pass, and the random vectors.
-    n_jobs : classes learned side by side; changes no result.
+    n_jobs : classes learned side by side, -1 as many as there are cores; changes no result.
 
     >>> texts = ["good fine film", "bad poor film", "fine good", "poor bad"]
     >>> model = RPAClassifier("random:10").fit(texts, ["+", "-", "+", "-"])
@@ -118,7 +119,8 @@ class RPAClassifier(DocumentClassifier):
             raise ParameterError(
                 f"inner must be one of {', '.join(INNER)}, got {self.inner!r}", hint=suggest(str(self.inner), INNER)
             )
-        if self.max_inner < 1 or not self.tol >= 0:
+        whole = isinstance(self.max_inner, int | np.integer)
+        if not whole or self.max_inner < 1 or not is_number(self.tol) or not self.tol >= 0:
             raise ParameterError("the inner loop needs max_inner from 1 and tol from 0", hint="50 and 1e-6 are usual")
 
     def _first_phi(self) -> FirstPhi:
@@ -162,6 +164,7 @@ class RPAClassifier(DocumentClassifier):
 
     def transform(self, X: Any, label: Any = None) -> Array:
         """Give documents as vectors in the learned embedding: all classes' side by side, or those of one label."""
+        check_is_fitted(self)
         matrix = self._scaled(self._read(X)[0]).matrix
         return np.concatenate([matrix @ phi for phi in self._embeddings(label)], axis=1)
 
@@ -189,6 +192,7 @@ class RPAClassifier(DocumentClassifier):
             vocabulary = Vocabulary([vocabulary.words[place] for place in kept], vocabulary.counts[kept])
         return Vectors(np.concatenate(blocks, axis=1), vocabulary, record=record)
 
+    @one_blas_thread()
     def moved_words(self, label: Any = None, topn: int = 20) -> list[dict[str, Any]]:
         """Name the words whose vectors moved most, and the class towards which each one went.
 

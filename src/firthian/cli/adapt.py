@@ -61,6 +61,10 @@ def adapt(
     )
     if text.damaged:
         notes.append(f"bytes of {text.damaged:,} texts are not UTF-8 and were replaced")
+    left = text.elsewhere("train", "test")
+    if left:
+        parts = ", ".join(f"{name} {number:,}" for name, number in left.items())
+        notes.append(f"texts that belong to neither train nor test were left out: {parts}")
     report: dict[str, Any] = {"data": labelled, "vectors": vectors, "notes": notes}
     with on_terminal() as progress:
         _fit(classifier, text, report, progress, cv, grid, workers, learning_curve)

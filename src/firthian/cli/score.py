@@ -41,8 +41,8 @@ def score(
         loaded, Counts.load(counts) if counts else None, "seen" if counts else "none", normalise=normalise
     )
     # A function that cut the corpus is called only where the user names it: files come from anywhere.
-    capitals = any(word != word.lower() for word in loaded.vocabulary.words)
-    cut = tokenizer_of(loaded) if tokenizer is None else Tokenizer(tokenizer, keep_case=capitals)
+    keep_case = not loaded.vocabulary.lowercase
+    cut = tokenizer_of(loaded) if tokenizer is None else Tokenizer(tokenizer, keep_case=keep_case)
     number = 0
     if not json:
         say(f"{'document':>8} {'tokens':>7} {'unknown':>7} {'log-likelihood':>15} {'per token':>9}  surprising words")

@@ -15,7 +15,7 @@ from firthian.cooccurrence.options import CountOptions
 from firthian.cooccurrence.streams import Group, groups
 from firthian.corpus.spool import Spool
 from firthian.corpus.vocabulary import Vocabulary
-from firthian.errors import from_os_error
+from firthian.errors import FirthianError, from_os_error
 from firthian.parallel import Executor, Threads
 
 #: Sub-sampling is drawn anew in each epoch: this many seeds further on.
@@ -58,6 +58,12 @@ class Tokens:
 
         With a ``folder``, what lies there from an earlier attempt is used, and all stays there; else it is a temporary one.
         """
+        if job.options.sample > 0 and job.options.sample_mode != "drop":
+            # The weights of the other mode belong to pairs that are counted; a text has only its words to drop.
+            raise FirthianError(
+                f"training on text cannot sub-sample with sample_mode {job.options.sample_mode}",
+                hint="use --sample-mode drop",
+            )
         if folder is not None:
             folder.mkdir(exist_ok=True)
             spool, result, record = prepare(job, folder, how)

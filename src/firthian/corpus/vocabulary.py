@@ -20,8 +20,8 @@ class Vocabulary:
     >>> vocabulary = Vocabulary.from_counts({"the": 5, "cat": 2, "ate": 2})
     >>> vocabulary.words
     ['the', 'ate', 'cat']
-    >>> vocabulary["cat"], "dog" in vocabulary, len(vocabulary)
-    (2, False, 3)
+    >>> vocabulary["cat"], "dog" in vocabulary, len(vocabulary), vocabulary.lowercase
+    (2, False, 3, True)
     """
 
     def __init__(self, words: Sequence[str], counts: Iterable[int] | Array | None = None) -> None:
@@ -38,6 +38,7 @@ class Vocabulary:
         if self.counts.shape != (len(self.words),):
             raise FirthianError(f"{len(self.words)} words but {self.counts.size} counts", hint="give one count a word")
         self._index: dict[str, int] | None = None
+        self._lowercase: bool | None = None
 
     @classmethod
     def from_counts(cls, counts: dict[str, int]) -> Vocabulary:
@@ -53,6 +54,13 @@ class Vocabulary:
             if len(self._index) != len(self.words):
                 raise FirthianError("a vocabulary holds one word twice", hint="remove the duplicates")
         return self._index
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether no word has a capital: then words that are looked for are lower-cased first."""
+        if self._lowercase is None:
+            self._lowercase = all(word == word.lower() for word in self.words)
+        return self._lowercase
 
     def __len__(self) -> int:
         return len(self.words)

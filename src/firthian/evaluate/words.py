@@ -39,7 +39,7 @@ def finder(vocabulary: Vocabulary, words: int) -> Callable[[str], int]:
     >>> find("Tea"), find("milk")
     (0, -1)
     """
-    lowercase = all(word == word.lower() for word in vocabulary.words)
+    lowercase = vocabulary.lowercase
 
     def find(word: str) -> int:
         row = vocabulary.get(word.lower() if lowercase else word)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError, require
-from firthian.explore.figures import save_figure
+from firthian.explore.figures import plain_text, save_figure
 from firthian.storage import check_target
 from firthian.vectors.uncertainty import covariances
 from firthian.vectors.vectors import Vectors
@@ -70,7 +70,7 @@ def plot_relevance(log_precisions: Mapping[str, Sequence[float]], path: str | os
             axes.add_patch(_patches().Rectangle(corner, side, side, color=colour, linewidth=0))
     axes.set_xlim(0, longest)
     axes.set_ylim(len(log_precisions), 0)
-    axes.set_yticks(np.arange(len(log_precisions)) + 0.5, list(log_precisions))
+    axes.set_yticks(np.arange(len(log_precisions)) + 0.5, list(map(plain_text, log_precisions)), parse_math=False)
     axes.set_xlabel("dimension, by relevance")
     axes.set_aspect("equal")
     return _save(figure, path)
@@ -96,7 +96,7 @@ def plot_ellipses(
         width, height = 2 * deviations * np.sqrt(np.maximum(values, 0))
         angle = np.degrees(np.arctan2(basis[1, 0], basis[0, 0]))
         axes.add_patch(_patches().Ellipse(point, width, height, angle=angle, alpha=0.25))
-        axes.annotate(word, point, ha="center", va="center", fontsize=8)
+        axes.annotate(plain_text(word), point, ha="center", va="center", fontsize=8, parse_math=False)
     axes.scatter(points[:, 0], points[:, 1], s=4)
     axes.autoscale_view()
     axes.set_aspect("equal", adjustable="datalim")

@@ -26,6 +26,7 @@ class Clusters:
     labels: Array
     centres: Array
 
+    @one_blas_thread()
     def names(self, rows: Array, words: list[str], topn: int = 3) -> list[str]:
         """Name each group by the words nearest to its centre, among the first (most frequent) two thousand."""
         shown = min(2000, len(rows))

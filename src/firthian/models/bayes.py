@@ -20,9 +20,6 @@ from firthian.run import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-NEGATIVES = ("expected", "sampled")
-BIASES = ("none", "row", "both")
-
 
 @dataclass(frozen=True)
 class Side:

@@ -11,8 +11,6 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-BOUNDS = ("jaakkola", "boehning")
-
 
 def curvature(square: Array) -> Array:
     """Jaakkola's lam(xi) = tanh(xi/2)/(4 xi), from xi²; 1/8 at 0.

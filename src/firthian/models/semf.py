@@ -103,10 +103,9 @@ def read_analogies(path: Path, counts: Counts) -> Taught:
     questions = read(path, "analogy")
     if not isinstance(questions, Questions):
         raise FirthianError(f"{path} holds no analogies", hint="a question is four words, as: man king woman queen")
-    lower = all(word == word.lower() for word in counts.vocabulary.words)
     known = []
     for words in questions.words:
-        found = [word.lower() if lower else word for word in words]
+        found = [word.lower() if counts.vocabulary.lowercase else word for word in words]
         if all(word in counts.vocabulary for word in found):
             known.append([counts.vocabulary[word] for word in found])
     if not known:

@@ -18,7 +18,6 @@ import numpy as np
 
 from firthian.cooccurrence.streams import probability_bounds
 from firthian.cooccurrence.tokens import Tokens
-from firthian.errors import FirthianError
 from firthian.run import Run
 from firthian.solvers.cells import PARTS, over_cells
 
@@ -62,11 +61,6 @@ class SkipGram:
         from firthian.kernels.skipgram import alias_table
 
         options = tokens.options
-        if options.sample > 0 and options.sample_mode != "drop":
-            raise FirthianError(
-                f"training on text cannot sub-sample with sample_mode {options.sample_mode}",
-                hint="use --sample-mode drop",
-            )
         self.tokens = tokens
         self.run = run
         self.negative = negative

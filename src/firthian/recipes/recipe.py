@@ -26,7 +26,7 @@ class Option:
     name: str
     default: Any
     help: str
-    #: Which part takes it: ``model``, ``solver``, or ``result`` (what is made of the solution).
+    #: Which part takes it: ``model`` or ``solver``.
     part: str = "model"
     choices: tuple[str, ...] = ()
     low: float = -math.inf
@@ -44,6 +44,8 @@ class Option:
         if self.default not in self.words:
             wanted = type(self.default)
         try:
+            if isinstance(value, bool) and wanted in (int, float):
+                raise ValueError
             if wanted is bool:
                 result: Any = _boolean(value)
             elif wanted is str:

@@ -76,15 +76,15 @@ def _renew(
 def score_moments(state: State) -> tuple[Array, Array]:
     """Give the posterior mean and variance of every score eta = w_i·z_j, as dense matrices: for small problems."""
     w, z = state.words.means.astype(np.float64), state.contexts.means.astype(np.float64)
-    own, other = _matrices(state.words), _matrices(state.contexts)
+    own, other = dense_covariances(state.words), dense_covariances(state.contexts)
     # Var(w·z) = zᵀ S z + wᵀ T w + tr(S T), for independent w and z
     by_word = np.einsum("ja,iab,jb->ij", z, own, z, optimize=True)
     by_context = np.einsum("ia,jab,ib->ij", w, other, w, optimize=True)
     return w @ z.T, by_word + by_context + np.einsum("iab,jab->ij", own, other)
 
 
-def _matrices(side: Gaussians) -> Array:
-    """Give the covariances of all coordinates; fixed ones have none."""
+def dense_covariances(side: Gaussians) -> Array:
+    """Give the covariances of all coordinates, dense: for small problems; fixed coordinates have none."""
     out = np.zeros((side.rows, side.size, side.size))
     if side.diagonal:
         out[:, side.free, side.free] = side.covariances

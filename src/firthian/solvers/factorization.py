@@ -18,7 +18,8 @@ class SVD:
 
     Words are ``U·s^eigenvalue_power``, contexts ``V·s^(1 - eigenvalue_power)``, so that their product is the
     approximation whatever the power (Levy et al. 2015 find powers of 0 and 0.5 better than 1 for words).
-    ``normalize`` gives every word vector length 1; contexts are then left out, since the product has no meaning.
+    ``normalize`` gives every word vector length 1; contexts are then left out, since the product has no meaning, and so are
+    the singular values beside the vectors, since no power of theirs can be changed later.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("operator",)
@@ -31,12 +32,13 @@ class SVD:
         operator = model.operator(dimension)
         left, values, right = top_singular(operator, dimension, run, tolerance=self.tolerance, name="svd")
         words = left * _power(values, self.eigenvalue_power)
-        contexts = None
+        stats = {"singular_values": [float(value) for value in values]}
         if self.normalize:
-            words = unit_rows(words)
-        elif getattr(model, "contexts_are_words", True):
+            return Solution(unit_rows(words), stats=stats)
+        contexts = None
+        if getattr(model, "contexts_are_words", True):
             contexts = right * _power(values, 1 - self.eigenvalue_power)
-        return Solution(words, contexts, stats={"singular_values": [float(value) for value in values]})
+        return Solution(words, contexts, stats=stats, extras={"singular_values": values})
 
 
 def _power(values: Array, power: float) -> Array:

@@ -82,6 +82,11 @@ class StochasticGradient:
             skipped = 0
             objective.append(model.objective(excerpts, words, contexts))
             run.progress.advance(0, f"objective {objective[-1]:.4f}")
+        if pairs == 0:
+            # the vectors are still the noise they began with
+            raise FirthianError(
+                "no pair of words was seen", hint="give more text, a wider --window or a higher --sample"
+            )
         words, contexts = words[:, :dimension], contexts[:, :dimension]
         return Solution(
             np.ascontiguousarray(combine(words, contexts, self.combine)),

@@ -25,7 +25,7 @@ from firthian.models.svi import Likelihood, StreamedLogistic
 from firthian.packing import pack, unpack
 from firthian.run import Run, one_blas_thread
 from firthian.solvers.base import Solution
-from firthian.solvers.posterior import BLOCK, Gaussians, State
+from firthian.solvers.posterior import BLOCK, PARTS, Gaussians, State
 from firthian.solvers.variational import VariationalSweeps, background_of, check_failures, gather_block
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -176,7 +176,7 @@ class Stream:
             return
         for side, natural in zip((self.state.words, self.state.contexts), self.naturals, strict=True):
             fresh = Gaussians(np.zeros((extra, self.dimension)), 1.0, side.free, side.fixed, False, side.means.dtype)
-            for name in ("means", "moments", "covariances", "log_determinants"):
+            for name in PARTS:
                 setattr(side, name, np.concatenate([getattr(side, name), getattr(fresh, name)]))
             natural.half = np.concatenate([natural.half, np.zeros_like(fresh.moments)])
             natural.linear = np.concatenate([natural.linear, np.zeros((extra, self.dimension))])
@@ -309,9 +309,8 @@ class StochasticSweeps:
 def finish_stream(stream: Stream, scores: list[float], power: float, centre: bool) -> Solution:
     """Make vectors of a stream's posteriors, which are left as they are."""
     assert stream.state is not None
-    model = type("NoBias", (), {"bias": "none"})()
     sweeps = VariationalSweeps(eigenvalue_power=power, centre=centre)
-    solution = sweeps.finish(copy.deepcopy(stream.state), model, stream.run)
+    solution = sweeps.finish(copy.deepcopy(stream.state), stream.run)
     stats = {**solution.stats, "batches": stream.batches}
     stats.pop("sweeps")
     return Solution(solution.words, solution.contexts, scores, "stopped", stats, solution.extras)

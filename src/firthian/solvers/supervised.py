@@ -30,7 +30,8 @@ class Supervised(Alternating):
             unseen.check_dense(model.words, dimension, run)
         factors = started(model, dimension, run)
         treatment = WithAnalogies(unseen.choose(self.unseen, self.sampled_zeros), model, factors)
-        damping = self.damping_for(model)
+        # by the counts of the corpus: the model's own pairs are those of the questions
+        damping = self.damping_for(model.model)
         rule = steps.choose("damped", damping, self.prior_events)
         objective = sweep(model, factors, treatment, rule, self.epochs_for(model), self.ridge, run)
         stats = {"unseen": self.unseen, "damping": damping}

@@ -74,7 +74,7 @@ class VariationalSweeps:
         if self.calibrate:
             run.progress.start("calibrating covariances")
             calibrate(model, state, run)
-        solution = solver.finish(state, model, run)
+        solution = solver.finish(state, run, model.bias)
         return replace(solution, stats={**solution.stats, **more})
 
     def fit(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
@@ -126,8 +126,11 @@ class VariationalSweeps:
             return False
         return state.history[-1] - state.history[-2] < self.tolerance * abs(state.history[-1])
 
-    def finish(self, state: State, model: BayesianLogistic, run: Run) -> Solution:
-        """Make vectors of the state: pruned, with the scale shared between words and contexts, perhaps centred."""
+    def finish(self, state: State, run: Run, bias: str = "none") -> Solution:
+        """Make vectors of the state: pruned, with the scale shared between words and contexts, perhaps centred.
+
+        ``bias`` says which biases the model has.
+        """
         live = signal_shares(state) >= (self.prune or LIVE_SHARE)
         stats: dict[str, Any] = {
             "sweeps": len(state.history),
@@ -151,9 +154,9 @@ class VariationalSweeps:
         if self.centre:
             means -= means.mean(axis=0)
         extras = {"covariances" if self.covariance == "full" else "variances": _inner(state.words, d)}
-        if model.bias != "none":
+        if bias != "none":
             extras["biases"] = state.words.means[:, d].astype(np.float32)
-        if model.bias == "both":
+        if bias == "both":
             extras["context_biases"] = state.contexts.means[:, d + 1].astype(np.float32)
         return Solution(
             means,

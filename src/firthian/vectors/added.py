@@ -37,8 +37,8 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
     A word that shares no pair with them is left out and named.
     """
     base = PSDFactor(vectors, "adding words")
-    if ridge < 0:
-        raise FirthianError(f"ridge must be at least 0, got {ridge}", hint=f"{DEFAULT_RIDGE:g} is usual")
+    if not 0 <= ridge < np.inf:
+        raise FirthianError(f"ridge must be a number of at least 0, got {ridge}", hint=f"{DEFAULT_RIDGE:g} is usual")
     run = run or Run()
     index = vectors.vocabulary.index
     new = np.array([n for n, word in enumerate(counts.vocabulary) if word not in index], dtype=np.int64)

@@ -46,7 +46,8 @@ def document_vector(
     known = np.flatnonzero(numbers >= 0)
     for first in range(0, known.size, BLOCK_ROWS):
         some = known[first : first + BLOCK_ROWS]
-        total += weights[some] @ dense_rows(vectors.matrix, numbers[some])
+        # not by BLAS, whose sums depend on its threads
+        total += np.einsum("i,ij->j", weights[some], dense_rows(vectors.matrix, numbers[some]))
     mean: Array = (total / weights.sum()).astype(np.float32)
     return mean
 
@@ -67,8 +68,7 @@ def tokenizer_of(vectors: Vectors) -> Tokenizer:
                 f"the corpus was cut by the function {name}", hint="give tokens, or the argument tokenizer"
             )
         return Tokenizer(name, bool(said.get("keep_case")), bool(said.get("fold_numbers")))
-    lower = all(word == word.lower() for word in vectors.vocabulary.words[:10_000])
-    return Tokenizer(keep_case=not lower)
+    return Tokenizer(keep_case=not vectors.vocabulary.lowercase)
 
 
 def _find(record: Any, key: str) -> dict[str, Any] | None:

@@ -140,8 +140,10 @@ class TextModel:
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019 - the cache lives as long as the model, which is what is wanted
     def _residuals_after(self, earlier: int) -> tuple[Array, Array]:
-        """Give the words seen after a word, and the residuals of these pairs."""
+        """Give the words seen after a word, and the residuals of these pairs; a word added after training has none."""
         assert self.counts is not None
+        if earlier >= len(self.counts.vocabulary):
+            return np.empty(0, dtype=np.int64), np.empty(0)
         matrix, later_totals, earlier_totals = self._before
         low, high = matrix.indptr[earlier], matrix.indptr[earlier + 1]
         rows, found = matrix.indices[low:high], matrix.data[low:high].astype(np.float64)

@@ -14,6 +14,7 @@ import numpy as np
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, suggest
 from firthian.run import one_blas_thread
+from firthian.solvers.cells import COMBINATIONS, combine
 from firthian.vectors.search import BLOCK_ROWS
 
 if TYPE_CHECKING:
@@ -24,7 +25,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Extras with one number a dimension, not one row a word.
 PER_DIMENSION = ("eigenvalues", "singular_values")
 
-COMBINATIONS = ("u", "u+c", "mean")
+#: Extras that belong to all words together: none has a row a word, though it may have as many rows as there are words.
+OF_ALL_WORDS = (*PER_DIMENSION, "centre", "mean_vector", "dictionary")
+
+#: Transforms after which a dimension is still that of the decomposition, times a number.
+_KEEP_DIMENSIONS = ("subset", "centred", "eigenvalue_power")
 
 
 class Alignment(NamedTuple):
@@ -47,7 +52,7 @@ def derived(vectors: Vectors, matrix: Any, name: str, **settings: Any) -> Vector
 
 def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
     """Keep the first ``words`` words, or the named ones in their order; everything about them is kept."""
-    if isinstance(words, int):
+    if isinstance(words, int | np.integer):
         if words < 0:
             raise FirthianError(f"cannot keep {words} words", hint="give 0 or more")
         ids = np.arange(min(words, len(vectors)))
@@ -58,7 +63,7 @@ def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
             raise FirthianError("a word is named twice", hint="name each word once")
     vocabulary = Vocabulary([vectors.vocabulary.words[i] for i in ids], vectors.vocabulary.counts[ids])
     extras = {
-        name: array if name in PER_DIMENSION or array.shape[:1] != (len(vectors),) else array[ids]
+        name: array if name in OF_ALL_WORDS or array.shape[:1] != (len(vectors),) else array[ids]
         for name, array in vectors.extras.items()
     }
     contexts = vectors.contexts
@@ -92,8 +97,7 @@ def combined(vectors: Vectors, how: str) -> Vectors:
             f"word vectors of shape {vectors.matrix.shape} and context vectors of shape {vectors.contexts.shape}",
             hint="use 'u'",
         )
-    total = vectors.matrix + vectors.contexts
-    return derived(vectors, total if how == "u+c" else total * np.float32(0.5), "combined", how=how)
+    return derived(vectors, combine(vectors.matrix, vectors.contexts, how), "combined", how=how)
 
 
 def with_eigenvalue_power(vectors: Vectors, power: float) -> Vectors:
@@ -101,6 +105,12 @@ def with_eigenvalue_power(vectors: Vectors, power: float) -> Vectors:
     name = next((name for name in PER_DIMENSION if name in vectors.extras), None)
     if name is None:
         raise FirthianError("these vectors carry no eigenvalues", hint="train with a recipe that decomposes a matrix")
+    changes = [step.get("name") for step in vectors.record.get("transforms", [])]
+    if not set(changes) <= set(_KEEP_DIMENSIONS):
+        raise FirthianError(
+            f"the dimensions are no longer those of the decomposition ({', '.join(map(str, changes))})",
+            hint="change the eigenvalue power first, then the rest",
+        )
     old = _current_power(vectors)
     values = np.abs(np.asarray(vectors.extras[name], dtype=np.float64))
     if values.shape != (vectors.vector_size,):

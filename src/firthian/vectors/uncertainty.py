@@ -135,7 +135,7 @@ def most_similar(
     else:
         values = product_kernel(vectors, word)
     values[number] = -np.inf
-    best = np.argsort(-values, kind="stable")[: min(topn, len(vectors) - 1)]
+    best = np.argsort(-values, kind="stable")[: max(0, min(topn, len(vectors) - 1))]
     words = vectors.vocabulary.words
     if level is None or score != "cosine":
         return [Neighbour(words[k], float(values[k])) for k in best]
@@ -229,7 +229,7 @@ def least_certain(
             f"no word was seen {min_count} times", hint=f"the most frequent was seen {int(counts.max())} times"
         )
     rank = excess if at_equal_count else np.sqrt(traces) / lengths
-    best = chosen[np.argsort(-rank[chosen], kind="stable")[:topn]]
+    best = chosen[np.argsort(-rank[chosen], kind="stable")[: max(0, topn)]]
     words = vectors.vocabulary.words
     return [
         WordUncertainty(**{**uncertainty(vectors, words[k]).to_dict(), "excess": float(excess[k])})
@@ -258,7 +258,7 @@ def analogy(vectors: Vectors, a: str, b: str, c: str, topn: int = 10, draws: int
     sampled /= np.maximum(np.linalg.norm(sampled, axis=2, keepdims=True), 1e-30)
     target = sampled[1] - sampled[0] + sampled[2]
     wins = np.bincount(np.einsum("wnd,nd->nw", sampled[3:], target).argmax(axis=1), minlength=best.size)
-    order = np.lexsort((np.arange(best.size), -wins))[:topn]
+    order = np.lexsort((np.arange(best.size), -wins))[: max(0, topn)]
     words = vectors.vocabulary.words
     return [Answer(words[best[k]], float(scores[best[k]]), float(wins[k] / draws)) for k in order]
 

@@ -62,6 +62,8 @@ class Vectors:
         extras: dict[str, Array] | None = None,
         record: dict[str, Any] | None = None,
     ) -> None:
+        if not hasattr(matrix, "ndim"):
+            matrix = _numbers(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != len(vocabulary):
             raise FirthianError(
                 f"a matrix of shape {matrix.shape} for {len(vocabulary)} words", hint="give one row a word"
@@ -88,7 +90,7 @@ class Vectors:
         return f"<Vectors: {len(self):,} words × {self.vector_size:,} dimensions{sparse}{recipe}>"
 
     def __getitem__(self, words: str | Sequence[str]) -> Array:
-        numbers = self.numbers([words] if isinstance(words, str) else words)
+        numbers = self.numbers(words)
         rows = dense_rows(self.matrix, np.array(numbers, dtype=np.int64))
         return rows.reshape(-1) if isinstance(words, str) else rows
 
@@ -107,7 +109,9 @@ class Vectors:
         if missing not in MISSING:
             raise FirthianError(f"missing must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
         numbers: list[int] = []
-        for word in words:
+        for word in _as_list(words):
+            if not isinstance(word, str):
+                raise FirthianError(f"{str(word)[:40]!r} is no word", hint="give words as text, such as 'tea'")
             number = self.vocabulary.get(word)
             if number < 0:
                 if missing == "error":
@@ -179,6 +183,8 @@ class Vectors:
         if method not in ANALOGY_METHODS:
             raise FirthianError(f"there is no analogy method {method!r}", hint=suggest(method, ANALOGY_METHODS))
         asked = [self.numbers(question) for question in questions]
+        if any(len(three) != 3 for three in asked):
+            raise FirthianError("a question has not three words", hint="give a, b and c of: a is to b as c is to …")
         a, b, c = (self.searcher.unit_rows([three[place] for three in asked]) for place in range(3))
         if method == "3cosadd":
             found = self.searcher.nearest(_unit(b - a + c), topn, asked, limit=restrict_vocab)
@@ -351,12 +357,7 @@ class Vectors:
 
     def _checked(self, vectors: Any) -> Array:
         """Give vectors of the user as a finite matrix with our number of columns."""
-        try:
-            rows = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
-        except (TypeError, ValueError):
-            raise FirthianError(
-                f"{str(vectors)[:40]!r} is no vector", hint="give numbers; most_similar takes words"
-            ) from None
+        rows = np.atleast_2d(_numbers(vectors))
         if rows.ndim != 2 or rows.shape[1] != self.vector_size:
             raise FirthianError(
                 f"a vector of shape {np.shape(vectors)} among vectors of {self.vector_size} dimensions",
@@ -380,9 +381,22 @@ def _as_list(items: Any) -> list[Any]:
     """Give the words or vectors of a request: one word and one vector are lists of one."""
     if isinstance(items, str):
         return [items]
-    if isinstance(items, np.ndarray):
-        return [items] if items.ndim == 1 else list(items)
-    return list(items)
+    if isinstance(items, np.ndarray) and items.dtype.kind not in "OU":
+        return [items] if items.ndim < 2 else list(items)
+    try:
+        return list(items)
+    except TypeError:
+        raise FirthianError(f"{str(items)[:40]!r} is no word", hint="give a word, or a list of words") from None
+
+
+def _numbers(vectors: Any) -> Array:
+    """Read what a user gave for a vector or a matrix."""
+    try:
+        return np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise FirthianError(
+            f"{str(vectors)[:40]!r} is no vector", hint="give numbers; most_similar takes words"
+        ) from None
 
 
 def _unit(rows: Array) -> Array:

@@ -15,11 +15,13 @@ const map = new WordMap(document.getElementById("map"), {
 });
 map.setData(data);
 
-/** Marks the words that begin with what was typed; an exact one comes first. */
+/** Marks the words that begin with what was typed; an exact one comes first, and before it one with the same capitals. */
 function seek() {
-  const wanted = find.value.trim().toLowerCase();
-  const found = wanted ? data.words.filter((word) => word.toLowerCase().startsWith(wanted)).slice(0, 30) : [];
-  found.sort((a, b) => (b.toLowerCase() === wanted) - (a.toLowerCase() === wanted));
+  const typed = find.value.trim();
+  const wanted = typed.toLowerCase();
+  const rank = (word) => (word === typed) + (word.toLowerCase() === wanted);
+  const begun = wanted ? data.words.filter((word) => word.toLowerCase().startsWith(wanted)) : [];
+  const found = begun.sort((a, b) => rank(b) - rank(a)).slice(0, 30);
   map.mark(found, true);
   const i = found.length ? data.words.indexOf(found[0]) : -1;
   said.textContent = wanted && !found.length ? "no such word here" : i < 0 ? "" : `among: ${data.names[data.groups[i]]}`;

@@ -166,9 +166,9 @@ export async function certainty(state, tools) {
 
 /** A Hinton diagram: a square for each dimension, its area the prior variance on a logarithmic scale. */
 function hinton(values) {
-  const low = Math.min(...values);
-  const spread = Math.max(...values) - low || 1;
-  const text = `${values.length} dimensions, log precision ${low.toFixed(1)} to ${(low + spread).toFixed(1)}`;
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const spread = high - low || 1;
+  const text = `${values.length} dimensions, log precision ${low.toFixed(1)} to ${high.toFixed(1)}`;
   return h("div", { class: "hinton", role: "img", "aria-label": text, title: text }, values.map((value) => {
     const square = h("span", {}, h("span", {}));
     square.firstChild.style.transform = `scale(${Math.sqrt(0.04 + 0.96 * (1 - (value - low) / spread)).toFixed(3)})`;

@@ -36,6 +36,9 @@ MAX_EXPANSION, SMALL_BYTES = 100, 2**26
 
 _SPACES = " \t\n\r"
 
+#: Characters by which a file is known not to be text.
+CONTROL = "".join(map(chr, (*range(0x09), *range(0x0E, 0x20))))
+
 #: JSON and arrays can spell half a character, which is no text.
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
@@ -55,7 +58,7 @@ class Format:
     spaces: bool = True
     sparse: bool = False
     counts: bool = True
-    #: Characters no word may hold though it may hold spaces; None where any word goes, the empty one too.
+    #: Characters no word may hold, besides spaces where these may not be; None where any word goes, the empty one too.
     forbidden: str | None = None
     #: What else ``write`` may be told.
     options: tuple[str, ...] = ()
@@ -69,7 +72,7 @@ class Format:
                     f"the format {self.name} holds no sparse vectors, and dense they would take {size:,} bytes",
                     hint="keep them as a folder, keep fewer words (--limit), or reduce them by svd",
                 )
-        forbidden = self.forbidden if self.spaces else _SPACES
+        forbidden = self.forbidden if self.spaces else _SPACES + (self.forbidden or "")
         if forbidden is not None:
             for word in vectors.vocabulary.words:
                 if not word or not word.isascii() or not word.isprintable() or " " in word:
@@ -79,11 +82,17 @@ class Format:
 def _check_word(word: str, name: str, forbidden: str) -> None:
     if not word:
         raise FirthianError(f"the format {name} holds no empty word", hint="leave it out, or use a folder")
-    if any(character in word for character in forbidden):
+    odd = next((character for character in word if character in forbidden), None)
+    if odd is not None:
+        spaces = "spaces" if " " in forbidden else "tabs or line breaks"
+        what, remedy = (
+            (spaces, "replace the spaces (--replace-spaces _)")
+            if odd in _SPACES
+            else ("control characters", "rename it")
+        )
         raise FirthianError(
-            f"the format {name} holds no words with {'spaces' if ' ' in forbidden else 'tabs or line breaks'}, "
-            f"such as {word!r}",
-            hint="replace the spaces (--replace-spaces _), or choose npz, parquet or a folder",
+            f"the format {name} holds no words with {what}, such as {word!r}",
+            hint=f"{remedy}, or choose npz, parquet or a folder",
         )
     try:
         word.encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from firthian.vectors.formats.base import Format
+from firthian.vectors.formats.base import CONTROL, Format
 from firthian.vectors.formats.text import read_text, write_text
 from firthian.vectors.vectors import Vectors
 
@@ -21,4 +21,4 @@ def write(vectors: Vectors, path: Path, force: bool) -> None:
     write_text(vectors, path, force, header=True, end=" \n")
 
 
-FORMAT = Format(NAME, "fastText .vec text", (".vec",), read, write, spaces=False, counts=False)
+FORMAT = Format(NAME, "fastText .vec text", (".vec",), read, write, spaces=False, counts=False, forbidden=CONTROL)

@@ -27,7 +27,7 @@ from firthian.vectors.formats import (
     word2vec,
     word2vec_binary,
 )
-from firthian.vectors.formats.base import DUPLICATES, Format, is_ours
+from firthian.vectors.formats.base import CONTROL, DUPLICATES, Format, is_ours
 from firthian.vectors.formats.static_reading import find_static
 from firthian.vectors.formats.text import numbers_in
 from firthian.vectors.vectors import Vectors
@@ -49,7 +49,7 @@ FORMATS: tuple[Format, ...] = (
 )
 
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[0-9]+[ \t]+[0-9]+[ \t]*\r?\n")
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_CONTROL = re.compile(b"[" + re.escape(CONTROL.encode()) + b"]")
 _LOOK = 4096
 _SPACES = re.compile(r"[ \t\n\r]")
 

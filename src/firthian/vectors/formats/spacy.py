@@ -39,7 +39,7 @@ def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
         ) from None
     strings = pipeline.vocab.strings
     keys = [strings.add(word) for word in words]
-    attribute = "LOWER" if all(word == word.lower() for word in words) else "ORTH"
+    attribute = "LOWER" if vectors.vocabulary.lowercase else "ORTH"
     pipeline.vocab.vectors = tables.Vectors(
         strings=strings, data=vectors.matrix, keys=keys, name="firthian", attr=attribute
     )

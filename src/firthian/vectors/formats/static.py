@@ -41,7 +41,7 @@ def write_static(
     if tokenizer is None:
         tokenizer = tokenizer_of(vectors)
     elif isinstance(tokenizer, str):
-        tokenizer = Tokenizer(tokenizer, keep_case=any(word != word.lower() for word in vectors.vocabulary.words))
+        tokenizer = Tokenizer(tokenizer, keep_case=not vectors.vocabulary.lowercase)
     described = tokenizer_json(vectors, tokenizer)
     text = model_card(vectors, library, **card, remarks=_remarks(vectors, tokenizer))
     with new_export(vectors, path, force, library) as folder:
