@@ -26,7 +26,7 @@ def main() -> None:
     print(json.dumps(explore.main(again=True).rows, indent=1))
     for script in ("vectors", "evaluation"):
         print(f"\n== {script}", flush=True)
-        subprocess.run([sys.executable, str(ROOT / "benchmarks" / f"{script}.py")], check=True)
+        subprocess.run([sys.executable, "-m", f"benchmarks.{script}"], check=True, cwd=ROOT)
 
 
 if __name__ == "__main__":
