@@ -38,6 +38,9 @@ def percent(value: float, places: int = 0) -> str:
 def _benchmarks() -> Iterator[Sentence]:
     counting, earlier = read("counting")["rows"], read("counting-speed")
     cold = counting["cold"]
+    yield "min-count 50 ({} words), 2 workers", [f"{study('iwlrls')['words']:,}"]
+    whole = next(row for row in read("scale")["rows"] if (row["millions"], row["min_count"]) == (70, 5))
+    yield "min-count 5, {} words, {} M pairs:", [f"{whole['words']:,}", f"{whole['pairs'] / 1e6:.1f}"]
     yield (
         "An earlier run (`results/counting-speed.json`) had {} s for the whole process and {} × for gensim's scan",
         [f"{earlier['firth count, whole process']['wall']:.2f}", f"{earlier['ratios']['gensim scan / ours']:.2f}"],
