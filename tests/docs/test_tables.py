@@ -68,3 +68,11 @@ def test_the_readme_shows_the_commands_that_are_run() -> None:
     for commands in readme.SESSIONS.values():
         for line in commands:
             assert f"$ {line}\n" in text
+
+
+def test_commands_are_typed_as_the_readme_shows_them(tmp_path: Path) -> None:
+    session = readme.typed(("version=$(firth --version)", "firth models svd"), tmp_path)
+    assert session[0] == {"command": "version=$(firth --version)", "printed": ""}
+    assert session[1]["printed"].startswith("svd: ")
+    with pytest.raises(SystemExit, match="firth models swd failed"):
+        readme.typed(("firth models swd",), tmp_path)
