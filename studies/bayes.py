@@ -8,13 +8,12 @@ python -m studies.bayes --page       only write the page from the rows that are 
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from studies import bayes_diagonal, bayes_halves, bayes_pictures, bayes_stochastic, bayes_synthetic, bayes_text
 from studies.bayes_data import Data, figures_line
-from studies.common import Study
+from studies.common import Study, arguments
 
 PARTS: dict[str, Callable[[Study, Data], None]] = {
     "synthetic": bayes_synthetic.compute,
@@ -221,13 +220,11 @@ def claims(rows: dict[str, Any]) -> str:
     return "".join(f"* {line}\n" for line in lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="on 2 M tokens")
+def main(given: Sequence[str] | None = None) -> None:
+    parser = arguments(__doc__)
     parser.add_argument("--part", choices=PARTS, action="append", help="only this part; may be repeated")
-    parser.add_argument("--page", action="store_true", help="only write the page")
-    chosen = parser.parse_args()
-    study, data = Study("bayes", chosen.quick), Data(chosen.quick)
+    chosen = parser.parse_args(given)
+    study, data = Study.of("bayes", chosen), Data(chosen.quick)
     for name in () if chosen.page else chosen.part or PARTS:
         PARTS[name](study, data)
     write_page(study, data)

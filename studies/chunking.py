@@ -5,15 +5,14 @@ Which vectors, and how they become features, is chosen on the development part; 
 
 from __future__ import annotations
 
-import argparse
 import functools
-import sys
+from collections.abc import Sequence
 from typing import Any
 
 import firthian as ft
 from firthian.datasets import locate
 from firthian.evaluate import chunking
-from studies.common import QUICK, ROOT, Study, corpus_path, table, timed
+from studies.common import QUICK, ROOT, Study, arguments, corpus_path, table, timed
 
 #: Table 7 of the thesis: F1 on the development and test parts.
 PAPER = {
@@ -81,19 +80,17 @@ def row(name: str, style: str, quick: bool, l2: str) -> dict[str, Any]:
     return {**found["with_vectors" if name else "baseline"], "seconds": seconds, "training_seconds": training}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="on few sentences, into build/studies/quick")
-    parser.add_argument("--write", action="store_true", help="only write the page of what is known")
-    parser.add_argument("--l2", default="0.5" if "--quick" in sys.argv else "0.2+0.5+1", help="weights to choose from")
+def main(given: Sequence[str] | None = None) -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--l2", help="weights to choose from (0.2+0.5+1; quick: 0.5)")
     parser.add_argument("--rows", default="", help="such as baseline,sgns/clusters; all without")
-    chosen = parser.parse_args()
-    study = Study("chunking", chosen.quick)
+    chosen = parser.parse_args(given)
+    study, l2 = Study.of("chunking", chosen), chosen.l2 or ("0.5" if chosen.quick else "0.2+0.5+1")
     names = [("", "baseline"), *ROWS[: 2 if chosen.quick else None]]
     wanted = {"/".join(filter(None, pair)): pair for pair in names}
     for key, (name, style) in wanted.items():
-        if not chosen.write and (not chosen.rows or key in chosen.rows.split(",")):
-            study.row(key, functools.partial(row, name, style, chosen.quick, chosen.l2))
+        if not chosen.page and (not chosen.rows or key in chosen.rows.split(",")):
+            study.row(key, functools.partial(row, name, style, chosen.quick, l2))
     rows = study.rows
     ours = [
         [

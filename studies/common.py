@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -28,36 +29,61 @@ SHORT = ("WS sim", "WS rel", "MEN", "MTurk", "SimLex", "Google", "MSR")
 HELD_OUT = ("rw",)
 
 
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """Give a parser of the options that every study has."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="on a small corpus, into build/studies/quick")
+    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
+    parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
+    return parser
+
+
 class Study:
     """Rows of a study, each computed once and kept in ``studies/results/NAME.json``, so that a stopped study goes on.
 
     A ``quick`` one tries everything on a small corpus; its rows, its page and its pictures stay in ``build/studies/quick``.
     """
 
-    def __init__(self, name: str, quick: bool = False, seconds: float = 0.0) -> None:
+    def __init__(self, name: str, quick: bool = False, seconds: float = 0.0, page: bool = False) -> None:
         self.name, self.quick = name, quick
+        #: Whether nothing is computed and the page is written of what is known.
+        self.page = page
         #: No row is begun after this; 0 seconds are for ever.
         self.until = time.perf_counter() + seconds if seconds else math.inf
         self.pages = QUICK if quick else PAGES
         self.path = (QUICK if quick else ROOT / "studies" / "results") / f"{name}.json"
-        for folder in (self.pages, self.path.parent):
+        self._costs = self.path.parent / "costs" / f"{name}.json"
+        for folder in (self.pages, self.path.parent, self._costs.parent):
             folder.mkdir(parents=True, exist_ok=True)
+
+    @classmethod
+    def of(cls, name: str, chosen: argparse.Namespace) -> Study:
+        """Make a study as the command line says (``arguments``)."""
+        return cls(name, chosen.quick, chosen.seconds, chosen.page)
 
     @property
     def rows(self) -> dict[str, Any]:
         """What is known; another run of the study may have added to it."""
-        known: dict[str, Any] = json.loads(self.path.read_text()) if self.path.exists() else {}
-        return known
+        return _read(self.path)
+
+    @property
+    def known_costs(self) -> dict[str, Any]:
+        """What each row took: seconds of the clock (``wall``) and of processors (``cpu``)."""
+        return _read(self._costs)
 
     def row(self, key: str, compute: Callable[[], Any]) -> Any:
         """Give a row, computed now if it was not before."""
         if key not in self.rows:
-            begin = time.perf_counter()
-            if begin > self.until:
+            if self.page:
+                raise SystemExit(f"{self.name}: {key} is not known yet; run it without --page")
+            if time.perf_counter() > self.until:
                 raise SystemExit(f"{self.name}: time is up before {key}; run it again to go on")
+            begin, used = time.perf_counter(), _processor_seconds()
             row = compute()
-            write_file(self.path, (json.dumps(self.rows | {key: row}, indent=1) + "\n").encode())
-            print(f"{self.name}: {key} ({time.perf_counter() - begin:.0f} s)", flush=True)
+            cost = {"wall": time.perf_counter() - begin, "cpu": _processor_seconds() - used}
+            _add(self.path, key, row)
+            _add(self._costs, key, {name: round(seconds, 1) for name, seconds in cost.items()})
+            print(f"{self.name}: {key} ({cost['wall']:.0f} s)", flush=True)
         return self.rows[key]
 
     def picture(self, name: str) -> Path:
@@ -72,6 +98,21 @@ class Study:
         note = f"\n\nMade by `studies/{self.name}.py` with Firthian {firthian.__version__} ({parts}) on {machine}.\n"
         write_file(page, (text.rstrip() + note).encode())
         return page
+
+
+def _read(path: Path) -> dict[str, Any]:
+    known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return known
+
+
+def _add(path: Path, key: str, value: Any) -> None:
+    write_file(path, (json.dumps(_read(path) | {key: value}, indent=1) + "\n").encode())
+
+
+def _processor_seconds() -> float:
+    """Seconds of processors that this process and those it started and waited for have used."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def corpus_path(quick: bool) -> str:

@@ -5,12 +5,12 @@ Defaults were chosen on the seven sets and enwiki17m; RW is a set on which nothi
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 from typing import Any
 
 import firthian as ft
 from firthian.recipes import RECIPES
-from studies.common import HELD_OUT, SHORT, Study, corpus_path, score_cells, scores, table, timed
+from studies.common import HELD_OUT, SHORT, Study, arguments, corpus_path, score_cells, scores, table, timed
 
 DIMENSION = 150
 
@@ -113,25 +113,24 @@ def show(rows: dict[str, Any]) -> str:
     return table(["", "seconds", *SHORT, *(held.upper() for held in HELD_OUT)], body)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="on a small corpus, into build/studies/quick")
-    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
-    chosen = parser.parse_args()
-    study = Study("defaults", chosen.quick, chosen.seconds)
-    corpus, least, size = corpus_path(chosen.quick), 20 if chosen.quick else 50, 50 if chosen.quick else DIMENSION
+def main(given: Sequence[str] | None = None) -> None:
+    chosen = arguments(__doc__).parse_args(given)
+    study = Study.of("defaults", chosen)
+    least, size = (20, 50) if chosen.quick else (50, DIMENSION)
 
     def row(
         part: str, name: str, recipe: str, wanted: int | None, counting: dict[str, Any], options: dict[str, Any]
     ) -> Any:
-        return study.row(f"{part}/{name}", lambda: recipe_row(corpus, least, recipe, wanted, counting, **options))
+        return study.row(
+            f"{part}/{name}", lambda: recipe_row(corpus_path(chosen.quick), least, recipe, wanted, counting, **options)
+        )
 
     recipes = {
         f"`{recipe.name}`": row("recipes", recipe.name, recipe.name, None if recipe.name in OWN_SIZE else size, {}, {})
         for recipe in RECIPES
         if recipe.name not in LEFT_OUT
     }
-    recipes["`sparse`"] = study.row("recipes/sparse", lambda: sparse_row(corpus, least, size))
+    recipes["`sparse`"] = study.row("recipes/sparse", lambda: sparse_row(corpus_path(chosen.quick), least, size))
     tried = {
         "psd": {name: row("psd", name, "psd", size, counting, options) for name, (counting, options) in PSD.items()},
         "svd": {name: row("svd", name, "svd", size, {}, options) for name, options in SVD.items()},

@@ -7,9 +7,9 @@ known are not computed again.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import firthian as ft
 from firthian.datasets import locate
 from firthian.evaluate.files import Questions, read
 from firthian.models.semf import split_questions
-from studies.common import Study, corpus_path, timed
+from studies.common import Study, arguments, corpus_path, timed
 from studies.emf_page import write_page
 
 SEED = 1
@@ -182,13 +182,9 @@ def table_2(study: Study, bench: Bench) -> None:
                 study.row(f"2 {kind} {ratio:g} {weight:g}", functools.partial(bench.supervised, ratio, kind, weight))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, into build/studies/quick")
-    parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
-    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
-    chosen = parser.parse_args()
-    study, bench = Study("emf", chosen.quick, chosen.seconds), Bench(chosen.quick)
+def main(given: Sequence[str] | None = None) -> None:
+    chosen = arguments(__doc__).parse_args(given)
+    study, bench = Study.of("emf", chosen), Bench(chosen.quick)
     if not chosen.page:
         for part in (table_2, table_1, table_1_slow):
             part(study, bench)

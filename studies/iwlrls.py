@@ -6,8 +6,8 @@ limits. ``--quick`` tries everything on 10 MB. Rows that are known are not compu
 
 from __future__ import annotations
 
-import argparse
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from firthian.recipes import find_recipe
 from firthian.run import Run
 from firthian.solvers.cells import combine
 from firthian.solvers.iwlrls import IWLRLS, Sweeps
-from studies.common import Study, corpus_path, scores, timed
+from studies.common import Study, arguments, corpus_path, scores, timed
 from studies.iwlrls_page import write_page
 
 
@@ -117,14 +117,11 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="everything on 10 MB of text, into build/studies/quick")
+def main(given: Sequence[str] | None = None) -> None:
+    parser = arguments(__doc__)
     parser.add_argument("--only", default="", help="only rows whose name holds this; the page is not written")
-    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
-    parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
-    chosen = parser.parse_args()
-    study, bench = Study("iwlrls", chosen.quick, chosen.seconds), Bench(chosen.quick)
+    chosen = parser.parse_args(given)
+    study, bench = Study.of("iwlrls", chosen), Bench(chosen.quick)
     for name, (recipe, number, options) in FOLLOWED.items():
         if chosen.only in name and not chosen.page:
             iterations = number or bench.scale.iterations

@@ -5,12 +5,12 @@ The paper's corpus was 2 G words of Wikipedia; ours are the first 17 M tokens of
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 from typing import Any
 
 import firthian as ft
 from firthian.datasets import locate
-from studies.common import SHORT, Study, corpus_path, score_cells, scores, table, timed
+from studies.common import SHORT, Study, arguments, corpus_path, score_cells, scores, table, timed
 
 DIMENSION = 150
 MIN_COUNT = 50
@@ -74,13 +74,12 @@ def sparse_row(corpus: str) -> dict[str, Any]:
     return {"scores": scores(vectors), "seconds": seconds}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="on a small corpus, into build/studies/quick")
+def main(given: Sequence[str] | None = None) -> None:
+    parser = arguments(__doc__)
     parser.add_argument("--large", action="store_true", help="also 25,000 and 180,000 words × 500 on 70 M tokens")
-    chosen = parser.parse_args()
-    study = Study("psdvec", chosen.quick)
-    corpus = corpus_path(chosen.quick)
+    chosen = parser.parse_args(given)
+    study = Study.of("psdvec", chosen)
+    corpus = "" if chosen.page else corpus_path(chosen.quick)
     core = 2_000 if chosen.quick else 10_000
     jobs: dict[str, Any] = {
         "psd": lambda: recipe_row(corpus, "psd", {}),

@@ -1,15 +1,14 @@
 """The tables and figures of Denis and Ralaivola (2017), ours beside the paper's. ``python -m studies.rpa [--quick]``
 
-Every cell is kept as soon as it is known, so that a stopped run goes on where it was; ``--write`` makes the page of what is
+Every cell is kept as soon as it is known, so that a stopped run goes on where it was; ``--page`` makes the page of what is
 there. All parameters are chosen by cross-validation on training data. ``--parts``, ``--tasks`` and ``--rows`` choose cells.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from firthian.corpus.types import VocabularyLimits
 from firthian.datasets import locate
 from firthian.evaluate.classification import TASKS
 from studies import rpa_figures, rpa_page
-from studies.common import ROOT, Study
+from studies.common import ROOT, Study, arguments
 
 ROWS = ("one-hot", "random-50", "random-100", "random-200", "glove-50", "own-200")
 
@@ -266,22 +265,20 @@ def figures(study: Study, quick: bool) -> None:
     rpa_figures.draw_planes(study.picture("figure2"))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few cells, small grids, into build/studies/quick")
-    parser.add_argument("--write", action="store_true", help="only write the page of what is known")
+def main(given: Sequence[str] | None = None) -> None:
+    parser = arguments(__doc__)
     parser.add_argument("--tasks", default="")
     parser.add_argument("--rows", default="")
     parser.add_argument("--parts", default="", help="beginnings of names of cells, such as many,best; figures")
     parser.add_argument("--folds", type=int, default=10)
-    chosen = parser.parse_args()
-    study, work = Study("rpa", chosen.quick), Work(chosen.quick, chosen.folds)
+    chosen = parser.parse_args(given)
+    study, work = Study.of("rpa", chosen), Work(chosen.quick, chosen.folds)
     tasks = [name for name in chosen.tasks.split(",") if name] or (["comp", "trec"] if chosen.quick else list(TASKS))
     rows = [name for name in chosen.rows.split(",") if name] or (
         ["one-hot", "random-50"] if chosen.quick else list(ROWS)
     )
     parts = [name for name in chosen.parts.split(",") if name]
-    if not chosen.write:
+    if not chosen.page:
         for name, make in cells(work, tasks, rows):
             wanted = not parts or name.partition("/")[0] in parts
             if wanted and not (chosen.quick and name.startswith("candidates/glove")):

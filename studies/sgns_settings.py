@@ -6,10 +6,9 @@ it, bytes 200 to 300 million: other articles, the same seven sets. ``--quick`` t
 
 from __future__ import annotations
 
-import argparse
 import functools
 import lzma
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from firthian.run import Run
 from firthian.solvers import steps, unseen
 from firthian.solvers.alternating import started, sweep
 from firthian.storage import write_file
-from studies.common import HELD_OUT, QUICK, SETS, SHORT, Study, corpus_path, score_cells, scores, table
+from studies.common import HELD_OUT, QUICK, SETS, SHORT, Study, arguments, corpus_path, score_cells, scores, table
 
 OTHER_BEGIN = 200_000_000
 
@@ -107,13 +106,9 @@ def mean(found: dict[str, float]) -> float:
     return sum(found[name] for name in SETS) / len(SETS)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="10 MB of each corpus, into build/studies/quick")
-    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
-    parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
-    chosen = parser.parse_args()
-    study = Study("sgns_settings", chosen.quick, chosen.seconds)
+def main(given: Sequence[str] | None = None) -> None:
+    chosen = arguments(__doc__).parse_args(given)
+    study = Study.of("sgns_settings", chosen)
     least, dimension = (20, 50) if chosen.quick else (50, 150)
     where = {"enwiki17m": corpus_path, "other": other_corpus}
 

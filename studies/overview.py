@@ -1,0 +1,77 @@
+"""The page that leads to all studies, with what each took. ``python -m studies.overview``"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firthian.storage import write_file
+from studies.common import PAGES, Study, table
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A study: its name, the work whose experiments it repeats, and which of them."""
+
+    name: str
+    source: str
+    holds: str
+    #: Whether ``make studies`` runs it.
+    always: bool = True
+
+
+ENTRIES = (
+    Entry("psdvec", "PSDVec: Li, Zhu and Miao 2015", "Table 2"),
+    Entry("iwlrls", "Exponential families: Baer, Seto and Wells", "Tables 2 to 6, Figure 1"),
+    Entry("emf", "EMF and SEMF: Li, Xu, Tian, Jiang, Zhong and Chen 2015", "Tables 1 and 2"),
+    Entry("bayes", "Bayesian vectors: Sakaya 2015", "Figures 1, 3, 7, 8, 10 to 16, Tables 2, 4, 5, 7"),
+    Entry("rpa", "RPA: Denis and Ralaivola", "Tables 1 to 4, Figures 1 and 2"),
+    Entry("chunking", "chunking of Sakaya 2015, section 6.6", "Table 7 with our vectors"),
+    Entry("defaults", "our own", "every recipe at its defaults, what changes if they change"),
+    Entry("sgns_settings", "our own", "the settings of the default recipe, on several texts", always=False),
+)
+
+TARGET = PAGES / "index.md"
+
+PAGE = """# Studies
+
+The experiments of the five papers, done again with Firthian: our figures beside theirs, and which of their claims hold here.
+The papers' corpora are larger or not to be had, so figures compare down a column, not across corpora; each page says what it
+was made of. `make studies` computes what is not in `studies/results` yet and writes these pages; `make studies-quick` tries
+everything on a small text, into `build/studies/quick`.
+
+{studies}
+*minutes* are those of the rows whose cost is known (`studies/results/costs`), on two cores. Other work had a share of the
+machine for some of them; *processor* minutes depend on that less. {total}
+"""
+
+
+def titles(name: str) -> str:
+    """Give the title of a study's page."""
+    return (PAGES / f"{name}.md").read_text().split("\n", 1)[0].removeprefix("# ")
+
+
+def costs(name: str) -> tuple[int, int, float, float]:
+    """Give a study's rows, those with a known cost, and the minutes of the clock and of processors these took."""
+    study = Study(name)
+    known = {key: cost for key, cost in study.known_costs.items() if key in study.rows}
+    wall, processor = (sum(cost[which] for cost in known.values()) / 60 for which in ("wall", "cpu"))
+    return len(study.rows), len(known), wall, processor
+
+
+def main() -> None:
+    """Write the page."""
+    lines, sums = [], [0.0, 0.0]
+    for entry in ENTRIES:
+        rows, known, wall, processor = costs(entry.name)
+        if entry.always:
+            sums = [sums[0] + wall, sums[1] + processor]
+        cells = [f"{wall:.0f}", f"{processor:.0f}"] if known else ["–", "–"]
+        count = f"{known} of {rows}"
+        lines.append([f"[{titles(entry.name)}]({entry.name}.md)", entry.source, entry.holds, count, *cells])
+    head = ["study", "after", "holds", "rows with a cost", "minutes", "processor"]
+    total = f"Those that `make studies` runs: {sums[0]:.0f} minutes in all, {sums[1]:.0f} of processors."
+    write_file(TARGET, PAGE.format(studies=table(head, lines), total=total).encode())
+
+
+if __name__ == "__main__":
+    main()
