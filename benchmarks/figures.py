@@ -94,10 +94,6 @@ def _defaults() -> Iterator[Sentence]:
     smaller = study("sgns_settings")["prior/enwiki70m/1000"]["weighted"]
     larger = read("training-enwiki70m-100-5")["rows"]["plain"]["scores"]
     gains = [larger[name] - smaller[name] for name in ("simlex999", "men", "google", "msr")]
-    yield (
-        "With 100 dimensions on 70 M words `sgns` has {} {} {} {} {} {} {} (RW {};",
-        [short(smaller[name]) for name in (*SETS, "rw")],
-    )
     yield "SimLex, MEN and both sets of analogies gain {} to {}", [short(min(gains), 2), short(max(gains), 2)]
 
 

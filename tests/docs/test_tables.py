@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import figures, readme, tables
+from benchmarks.measured import read
+from studies.common import SETS
 
 
 @pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: str(page.relative_to(tables.ROOT)))
@@ -32,6 +34,16 @@ def test_a_figure_that_was_changed_by_hand_is_noticed() -> None:
     assert made.endswith("<!-- end -->\nrest")
     assert made != text
     assert tables.filled(page, made) == made
+
+
+@pytest.mark.parametrize("corpus", tables.SIZES)
+def test_what_the_page_of_defaults_concludes(corpus: str) -> None:
+    """Where this fails, read docs/defaults.md again: it says that sgns is best on average, and svd the quickest."""
+    rows = read(f"training-{corpus}-100-5")["rows"]
+    means = {name: sum(row["scores"][key] for key in SETS) for name, row in rows.items() if name in tables.DEFAULTS}
+    assert max(means, key=means.__getitem__) == "plain"
+    if "svd" in rows:
+        assert min(means, key=lambda name: rows[name]["wall"]) == "svd"
 
 
 def test_figures_in_a_sentence_are_found_across_lines() -> None:
