@@ -8,7 +8,7 @@ TORCH ?= torch==2.13.0
 # The checker of accessibility is fetched, never kept in the repository.
 AXE := build/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: browser demo test test-slow test-cluster test-heavy lint bench studies studies-quick docs docs-output fuzz clean
+.PHONY: browser demo test test-slow test-cluster test-heavy lint bench studies studies-quick docs docs-output figures fuzz clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -81,6 +81,9 @@ docs: $(STAMPS)/dev  ## the documentation, in site/
 
 docs-output: $(STAMPS)/dev  ## write what the tutorial and the how-to pages print into them
 	$(BIN)/python -m tests.docs.pages
+
+figures: $(STAMPS)/dev  ## write measured figures into the READMEs and the pages, from the files of results
+	$(BIN)/python -m benchmarks.tables
 
 clean:
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

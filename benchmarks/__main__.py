@@ -1,6 +1,6 @@
 """Run every benchmark, print the figures and keep them (``benchmarks/results``, ``build/history.jsonl``). ``make bench``
 
-Rows that were measured before are measured again, so that all ratios are of one run.
+Rows that were measured before are measured again, so that all ratios are of one run. The pages that show them are written anew.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import counting, explore, picture, training
+from benchmarks import counting, explore, picture, tables, training
 from benchmarks.results import Results
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +26,8 @@ def main() -> None:
     print(json.dumps(explore.main(again=True).rows, indent=1))
     for script in ("vectors", "evaluation"):
         print(f"\n== {script}", flush=True)
-        subprocess.run([sys.executable, str(ROOT / "benchmarks" / f"{script}.py")], check=True)
+        subprocess.run([sys.executable, "-m", f"benchmarks.{script}"], check=True, cwd=ROOT)
+    tables.write()
 
 
 if __name__ == "__main__":

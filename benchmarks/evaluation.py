@@ -1,7 +1,8 @@
 """How long analogies take, ours beside gensim's, on the same vectors in one run.
 
-Run it as ``python benchmarks/evaluation.py [VECTORS]``. Without vectors, made ones are used that know every word of the
-questions (18,000 words, 300 dimensions), so that each of the 27,544 questions is answered by both.
+Run it as ``python -m benchmarks.evaluation [VECTORS]``; it writes ``results/evaluation.json``. Without
+vectors, made ones are used that know every word of the questions (18,000 words, 300 dimensions), so that each of the 27,544
+questions is answered by both.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import firthian as ft
+from benchmarks.results import Results
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import require
 from firthian.evaluate.files import Questions
@@ -83,6 +85,7 @@ def main(arguments: list[str]) -> None:
         "firthian_3cosadd": found,
         "gensim_3cosadd": their_found,
     }
+    Results("evaluation").put("analogies", report)
     print(json.dumps(report, indent=1))
 
 

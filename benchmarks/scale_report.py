@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from benchmarks.scale import SPREAD, load, results, size_of
 from firthian import cost
 from firthian.cost import Size, predict
 from firthian.memory import show_size
+from studies.common import table
 
 Row = dict[str, Any]
 
@@ -20,16 +21,9 @@ MACHINES, CORES, NETWORK = 100, 2, 1.25e9
 RUN_BYTES_PER_PAIR = 12
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [list(head), *map(list, rows)]
-    lines.insert(1, ["---"] * len(lines[0]))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def show() -> str:
     """Write all tables."""
-    parts = [_constants(), _left_out(), _growth(), _budget(), _errors(), _forecasts()]
-    return "\n\n".join(parts)
+    return "\n".join(f"## {title}\n{make()}" for title, make in PARTS.values())
 
 
 def _constants() -> str:
@@ -40,7 +34,7 @@ def _constants() -> str:
             rows.append(
                 [what, {"cpu": "processor", "peak_bytes": "memory", "disk_bytes": "disk"}[measure], unit, terms]
             )
-    return "## constants\n" + _table(["", "cost", "unit", "terms"], rows)
+    return table(["", "cost", "unit", "terms"], rows)
 
 
 def ratio(row: Row, measure: str) -> float:
@@ -71,7 +65,7 @@ def _left_out() -> str:
         "predicted / it",
         "disk, predicted / it",
     ]
-    return "## runs left out of the fit\n" + _table(head, rows)
+    return table(head, rows)
 
 
 def _errors() -> str:
@@ -80,7 +74,7 @@ def _errors() -> str:
         some = [row for row in load() if row["what"] == what and not row["left_out"]]
         worst = {m: max((ratio(row, m) for row in some), key=lambda r: abs(r - 1)) for m in ("cpu", "peak_bytes")}
         rows.append([what, str(len(some)), f"{worst['cpu']:.2f}", f"{worst['peak_bytes']:.2f}"])
-    return "## the worst of the runs fitted, predicted / measured\n" + _table(["", "runs", "CPU", "memory"], rows)
+    return table(["", "runs", "CPU", "memory"], rows)
 
 
 def _growth() -> str:
@@ -94,7 +88,7 @@ def _growth() -> str:
         if row["what"] == "count" and row["min_count"] == 5
     ]  # fmt: skip
     head = ["tokens", "words", "pairs", "seconds", "µs a token", "µs of CPU a token, start apart"]
-    return "## growth of counting\n" + _table(head, rows)
+    return table(head, rows)
 
 
 def _budget() -> str:
@@ -108,7 +102,7 @@ def _budget() -> str:
         if row["what"] == "budget"
     ]  # fmt: skip
     head = ["tokens", "peak, no budget", "peak, 500 MB", "time with it / without"]
-    return "## a budget of 500 MB\n" + _table(head, rows)
+    return table(head, rows)
 
 
 def forecast(tokens: float, words: float | None) -> list[list[str]]:
@@ -152,7 +146,18 @@ def _time(seconds: float) -> str:
 def _forecasts() -> str:
     rows = [line for tokens in (1e10, 1e12) for words in (400_000, None) for line in forecast(tokens, words)]
     head = ["tokens", "words", "pairs", "", "work", "network", "bytes sent", "disk or memory"]
-    return f"## {MACHINES} machines of {CORES} cores\n" + _table(head, rows)
+    return table(head, rows)
+
+
+#: The tables of the page, by name: what each shows.
+PARTS: dict[str, tuple[str, Callable[[], str]]] = {
+    "constants": ("constants", _constants),
+    "left-out": ("runs left out of the fit", _left_out),
+    "growth": ("growth of counting", _growth),
+    "budget": ("a budget of 500 MB", _budget),
+    "errors": ("the worst of the runs fitted, predicted / measured", _errors),
+    "forecasts": (f"{MACHINES} machines of {CORES} cores", _forecasts),
+}
 
 
 def plot(path: Path) -> str:

@@ -1,6 +1,7 @@
-"""Speed of vectors beside gensim: neighbours, batches, loading text, opening a folder. ``python benchmarks/vectors.py``
+"""Speed of vectors beside gensim: neighbours, batches, loading text, opening a folder. ``python -m benchmarks.vectors``
 
 Every figure is the best of several, ours and theirs in turn, in one process. A ratio above 1 means ours is faster.
+Figures are kept in ``results/vectors.json``, unless ``--json`` prints them instead.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.results import Results
 from firthian import Vectors, Vocabulary
 from firthian.vectors.formats import read_vectors, write_vectors
 
@@ -105,6 +107,9 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(results, indent=1))
         return
+    kept = Results("vectors")
+    for what, seconds in results.items():
+        kept.put(what, {name: round(value, 4) for name, value in seconds.items()} | {"asked": TARGETS[what]})
     print(f"{arguments.words:,} words; neighbours of 300 dimensions, text of 50; seconds, best of several")
     print(f"{'':<20}{'ours':>10}{'gensim':>10}{'ratio':>8}{'target':>9}")
     for what, seconds in results.items():

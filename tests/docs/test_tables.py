@@ -2,23 +2,89 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from benchmarks import tables
+from benchmarks import figures, readme, tables
+from benchmarks.measured import read
+from studies.common import SETS
 
 
-@pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: page.parent.name)
-def test_tables_are_those_of_the_results(page: Path) -> None:
+@pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: str(page.relative_to(tables.ROOT)))
+def test_tables_and_figures_are_those_of_the_results(page: Path) -> None:
     text = page.read_text()
-    assert "<!-- table " in text
-    assert tables.filled(text) == text, "run: python -m benchmarks.tables"
+    assert tables.filled(page, text) == text, "run: python -m benchmarks.tables"
+
+
+def test_every_page_with_a_table_is_among_them() -> None:
+    pages = [
+        tables.ROOT / "README.md",
+        *(tables.ROOT / "benchmarks").glob("*.md"),
+        *(tables.ROOT / "docs").rglob("*.md"),
+    ]
+    assert {page for page in pages if "<!-- table " in page.read_text()} <= set(tables.PAGES)
 
 
 def test_a_figure_that_was_changed_by_hand_is_noticed() -> None:
     text = "<!-- table cluster -->\n| 1 |\n<!-- end -->\nrest"
-    made = tables.filled(text)
+    page = tables.ROOT / "page.md"
+    made = tables.filled(page, text)
     assert made.endswith("<!-- end -->\nrest")
     assert made != text
-    assert tables.filled(made) == made
+    assert tables.filled(page, made) == made
+
+
+@pytest.mark.parametrize("corpus", tables.SIZES)
+def test_what_the_page_of_defaults_concludes(corpus: str) -> None:
+    """Where this fails, read docs/defaults.md again: it says that sgns is best on average, and svd the quickest."""
+    rows = read(f"training-{corpus}-100-5")["rows"]
+    means = {name: sum(row["scores"][key] for key in SETS) for name, row in rows.items() if name in tables.DEFAULTS}
+    assert max(means, key=means.__getitem__) == "plain"
+    if "svd" in rows:
+        assert min(means, key=lambda name: rows[name]["wall"]) == "svd"
+
+
+def test_figures_in_a_sentence_are_found_across_lines() -> None:
+    text = "It takes 1.5 s with\nall, 1,200 ms without. And −.03 is 1e3."
+    assert figures.put(text, "takes {} s with all, {} ms", ["2", "3,400"]) == text.replace("1.5", "2").replace(
+        "1,200", "3,400"
+    )
+    assert figures.put(text, "And {} is", ["−.04"]).endswith("And −.04 is 1e3.")
+    with pytest.raises(LookupError, match="0 places have: takes"):
+        figures.put(text, "takes {} minutes", ["2"])
+
+
+def test_what_the_readme_shows_is_what_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readme, "FOLDER", tmp_path)
+    assert readme.block("train", "as it was\n") == "as it was\n"
+    session = [
+        {"command": "firth count a -o b", "printed": "one\n│ google  │ 0.5 │\ntwo\nthree\nthe report is c\n"},
+        {"command": "corpus=$(firth info b)", "printed": ""},
+    ]
+    scores = {"models": ["a", "b"], "sets": {"men": {"scores": [0.5, 0.25], "intervals": [[0.4, 0.6], [0.2, 0.3]]}}}
+    scores["sets"]["men"] |= {"items": 3000, "covered": 1200, "p_values": [0.0001]}  # type: ignore[index]
+    rows = {"train": {"session": session}, "compare": {"session": session, "scores": scores}}
+    (tmp_path / "readme.json").write_text(json.dumps({"rows": rows}))
+    assert readme.block("train", "").splitlines()[1:3] == ["$ firth count a -o b", "one"]
+    shown = readme.block("compare", "").splitlines()[1:]
+    assert shown[:5] == ["$ firth count a -o b", "...", "│ google  │ 0.5 │", "...", "the report is c"]
+    assert "| MEN | 0.500 [0.40, 0.60] | 0.250 [0.20, 0.30] | 1,200 of 3,000 | <0.001 |" in readme.block("scores", "")
+
+
+def test_the_readme_shows_the_commands_that_are_run() -> None:
+    text = (tables.ROOT / "README.md").read_text()
+    for name in readme.BLOCKS:
+        assert text.count(f"<!-- table readme {name} -->") == 1
+    for commands in readme.SESSIONS.values():
+        for line in commands:
+            assert f"$ {line}\n" in text
+
+
+def test_commands_are_typed_as_the_readme_shows_them(tmp_path: Path) -> None:
+    session = readme.typed(("version=$(firth --version)", "firth models svd"), tmp_path)
+    assert session[0] == {"command": "version=$(firth --version)", "printed": ""}
+    assert session[1]["printed"].startswith("svd: ")
+    with pytest.raises(SystemExit, match="firth models swd failed"):
+        readme.typed(("firth models swd",), tmp_path)

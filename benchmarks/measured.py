@@ -1,0 +1,200 @@
+"""Tables of benchmarks/README.md, each from the file of ``results`` that its benchmark wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import scale_report
+from benchmarks.results import FOLDER
+from studies.common import SETS, SHORT, table
+
+
+def read(name: str) -> dict[str, Any]:
+    """Give what a benchmark wrote."""
+    body: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    return body
+
+
+def short(value: float, places: int = 3) -> str:
+    """Write a score without the zero before its point."""
+    return f"{value:.{places}f}".removeprefix("0")
+
+
+def signed(value: float) -> str:
+    """Write a difference of scores."""
+    return ("-" if value < 0 else "+") + short(abs(value))
+
+
+def speed() -> str:
+    """Counting, beside other tools."""
+    found = read("counting")["rows"]["speed"]
+    alone, ratios = {name: min(times) for name, times in found["work alone"].items()}, found["ratios"]
+    pair = f"{alone['vectorizers, first 10 MB']:.1f} against {alone['firth count, first 10 MB']:.2f}"
+    share = ratios["GloVe's 22.7 s / ours, whole process"]
+    glove = f"1/{share:.1f} of 22.7 s, Stanford GloVe's three programs"
+    body = [
+        [
+            f"`firth count`, the whole process, best of {len(found['firth count, whole process']['walls'])}",
+            f"{found['firth count, whole process']['wall']:.2f}",
+            f"{glove} on the reference machine; asked 1/5, hoped for 1/10",
+        ],
+        [
+            f"the work alone, kernels warm, best of {len(found['work alone']['firth count'])}",
+            f"{alone['firth count']:.2f}",
+            "",
+        ],
+        [
+            f"gensim's vocabulary scan alone, best of {len(found['work alone']['gensim vocabulary scan'])}",
+            f"{alone['gensim vocabulary scan']:.2f}",
+            f"{ratios['gensim scan / ours']:.2f} × the line above; asked 2 ×",
+        ],
+        [
+            "`vectorizers.TokenCooccurrenceVectorizer`, first 10 MB, best of "
+            f"{len(found['work alone']['vectorizers, first 10 MB'])}",
+            pair,
+            f"{ratios['vectorizers / ours (10 MB)']:.0f} × ours; asked 5 ×",
+        ],
+    ]
+    return table(["", "seconds", ""], body)
+
+
+def budget() -> str:
+    """Counting within a budget of memory."""
+    found = read("counting")["rows"]["budget (enwiki70m, min-count 5)"]
+    named = {
+        "no budget": "no budget, 2 workers",
+        "1 GB": "`--memory 1GB`, 2 workers",
+        "500 MB, 1 worker": "`--memory 500MB`, 1 worker",
+    }
+    body = [[name, f"{found[key]['wall']:.1f}", f"{found[key]['peak_mb']:.0f} MB"] for key, name in named.items()]
+    return table(["", "seconds", "peak anonymous memory"], body)
+
+
+def training_150() -> str:
+    """Two recipes and gensim with 150 dimensions and words seen 50 times."""
+    rows = read("training")
+    body = []
+    for name, row in rows.items():
+        cells = [short(row["scores"][key]) for key in SETS[:5]]
+        cells += [f"{short(row['scores'][key])} / {short(row['scores'][f'{key} mul'])}" for key in SETS[5:]]
+        wall = f"{row['wall']:.0f}" if row["wall"] >= 100 else f"{row['wall']:.1f}"
+        ratio = f"{rows['gensim skip-gram']['wall'] / row['wall']:.1f}"
+        body.append([name if " " in name else f"`{name}`", wall, f"{row['cpu']:.0f}", *cells, ratio])
+    return table(["", "wall s", "CPU s", *SHORT, "gensim's wall / its"], body)
+
+
+def large_vocabulary() -> str:
+    """Many words, beside the exact solver on few."""
+    found = read("large_vocabulary")
+
+    def scored(scores: dict[str, float]) -> list[str]:
+        analogies = [f"{short(scores[name])} / {short(scores[f'{name} mul'])}" for name in SETS[5:]]
+        return [*(short(scores[name]) for name in SETS[:5]), *analogies]
+
+    def costs(counting: str, training: str) -> list[str]:
+        row = found[training]
+        size = [f"{row['words']:,}", f"{row['pairs'] / 1e6:.1f} M"]
+        return [*size, f"{found[counting]['wall']:.0f}", f"{row['wall']:.0f}", f"{row['peak_mb'] / 1000:.1f}"]
+
+    none = [""] * 5
+    expanded, exact, differences = found["expanded 200k"], found["exact 25k"], found["differences"]
+    body = [
+        ["`unseen=expanded`", *costs("count 200k", "expanded 200k"), *scored(expanded["scores"])],
+        ["the same, its first 25,000 words", *none, *scored(expanded["scores of the first 25k"])],
+        ["`unseen=exact`", *costs("count 25k", "exact 25k"), *scored(exact["scores"])],
+        ["difference on the words both have", *none, *(signed(differences[name]["difference"]) for name in SETS)],
+        [
+            "p of a paired test (Williams, McNemar)",
+            *none,
+            *(short(differences[name]["p_value"], 2) for name in SETS),
+        ],
+    ]
+    return table(["", "words", "pairs", "counting s", "training s", "peak GB", *SHORT], body)
+
+
+def vectors() -> str:
+    """Opening, asking and loading, beside gensim."""
+    rows = read("vectors")["rows"]
+    named = {
+        "open folder": "open our own folder, 300 dimensions",
+        "neighbours": "one query, 300 dimensions",
+        "neighbours, batch": "a query of a batch of 512",
+        "load text": "load a text file, 50 dimensions",
+    }
+
+    def time(seconds: float) -> str:
+        return f"{seconds:.2f} s" if seconds >= 0.5 else f"{seconds * 1000:.1f} ms"
+
+    body = []
+    for key, name in named.items():
+        row = rows[key]
+        theirs = [time(row["gensim"]), f"{row['gensim'] / row['ours']:.1f}"] if "gensim" in row else ["–", "–"]
+        asked = f"{row['asked']:g}" if "gensim" in row else f"{row['asked'] * 1000:.0f} ms"
+        body.append([name, time(row["ours"]), *theirs, asked])
+    return table(["", "ours", "gensim", "ratio", "asked"], body)
+
+
+def adapt() -> str:
+    """Classifiers of texts."""
+    rows = {name: row for name, row in read("adapt")["rows"].items() if "accuracy" in row}
+    body = [[name, f"{row['fit']['seconds']:.1f}", f"{100 * row['accuracy']:.2f}"] for name, row in rows.items()]
+    return table(["from raw texts, settings as they come", "seconds to fit", "accuracy"], body)
+
+
+def explore() -> str:
+    """The explorer."""
+    rows = read("explore")["rows"]
+    found, tsne = rows["explorer"], rows["tsne"]
+    waits, memory, at_once = found["neighbours_ms"], found["memory_mb"], found["fifty_at_once"]
+    body = [
+        [
+            "from the command until the page, the models and the neighbours of a first word are here",
+            f"{found['usable_s']['best']:.1f} s",
+            f"{found['usable_s']['asked']} s",
+        ],
+        ["until the map of 20,000 words is here, too", f"{found['map_of_20000_drawn_s']['best']:.1f} s", "–"],
+        [
+            f"`/api/neighbors`, {waits['requests']} requests one after the other",
+            f"median {waits['median']:.0f} ms, best {waits['best']:.0f}, worst {waits['worst']:.0f}",
+            f"{waits['asked']} ms",
+        ],
+        ["50 requests at once", f"{at_once['errors']} errors, {at_once['seconds']:.2f} s for all", at_once["asked"]],
+        [
+            "peak of memory, mapped file included",
+            f"{memory['peak']:.0f} MB: the file and {memory['beyond_the_file']:.0f} MB",
+            f"the file and {memory['asked']} MB",
+        ],
+        [
+            f"t-SNE of {tsne['words']:,} words × {tsne['dimensions']} dimensions (`firthian.explore.projection.project`)",
+            f"{tsne['seconds']:.0f} s",
+            f"{tsne['asked']} s",
+        ],
+    ]
+    return table(["", "measured", "asked"], body)
+
+
+def cluster() -> str:
+    """Ray beside threads."""
+    found = read("cluster")
+    seconds = {(row["job"], row["kind"], row["workers"]): row["seconds"] for row in found["rows"]}
+    body = []
+    for job in dict.fromkeys(row["job"] for row in found["rows"]):
+        threads, ray = ([seconds[job, kind, workers] for workers in (1, 2)] for kind in ("threads", "ray"))
+        ratios = (threads[0] / threads[1], ray[0] / ray[1], ray[1] / threads[1])
+        body.append([job, *(f"{value:.1f}" for value in (*threads, *ray)), *(f"{ratio:.2f}" for ratio in ratios)])
+    return table(["", "threads: 1", "2", "Ray: 1", "2", "1 / 2 threads", "1 / 2 Ray workers", "Ray / threads, 2"], body)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "counting-speed": speed,
+    "counting-budget": budget,
+    "training-150": training_150,
+    "large-vocabulary": large_vocabulary,
+    "vectors": vectors,
+    "adapt": adapt,
+    "explore": explore,
+    "cluster": cluster,
+    **{f"scale-{name}": make for name, (_, make) in scale_report.PARTS.items()},
+}
