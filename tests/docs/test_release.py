@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,8 +14,10 @@ from typing import Any
 import pytest
 
 import firthian
+from tools.lowest import DEVELOPMENT, lowest
 
 ROOT = Path(__file__).resolve().parents[2]
+LOWEST = ("python tools/lowest.py > lowest.txt", "python -m pip install -e '.[test]' -c lowest.txt")
 yaml = pytest.importorskip("yaml")
 
 
@@ -39,10 +45,59 @@ def test_the_release_workflow_tests_builds_and_publishes_without_a_password(proj
     assert "password" not in re.sub(r"#.*", "", text)
     lowest = project["project"]["requires-python"].removeprefix(">=")
     assert jobs["test"]["strategy"]["matrix"]["python"][0] == lowest
+    for version in jobs["test"]["strategy"]["matrix"]["python"]:
+        assert f"Programming Language :: Python :: {version}" in project["project"]["classifiers"]
     # The lowest versions that are promised are the ones that are tried.
-    needs = dict(need.split(">=") for need in project["project"]["dependencies"])
-    for name, version in needs.items():
-        assert f"{name}=={version}.*" in text
+    commands = [step.get("run") for step in jobs["lowest"]["steps"]]
+    written, installed = (commands.index(command) for command in LOWEST)
+    assert written < installed
+
+
+def test_every_step_of_the_workflow_is_a_shell_script() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    for name, job in jobs.items():
+        for step in job["steps"]:
+            script = step.get("run", "")
+            parsed = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True)
+            assert (parsed.returncode, parsed.stderr) == (0, ""), (name, script)
+
+
+@pytest.mark.parametrize(
+    ("tag", "heading", "passes"),
+    [
+        (f"v{firthian.__version__}", f"## [{firthian.__version__}] - 2026-01-31", True),
+        (f"v{firthian.__version__}", "## [Unreleased]", False),
+        ("v0.0.0", f"## [{firthian.__version__}] - 2026-01-31", False),
+    ],
+)
+def test_a_tag_is_released_only_as_the_version_it_names(tmp_path: Path, tag: str, heading: str, passes: bool) -> None:
+    """The workflow's own step, on this source with the heading that CONTRIBUTING.md asks for."""
+    steps = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]["build"]["steps"]
+    (script,) = (step["run"] for step in steps if step.get("name") == "The tag is the version")
+    source = tmp_path / "src" / "firthian"
+    source.mkdir(parents=True)
+    shutil.copy(ROOT / "src" / "firthian" / "_version.py", source)
+    shutil.copy(ROOT / "CITATION.cff", tmp_path)
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n{heading}\n")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "GITHUB_REF_NAME": tag, "PATH": path},
+        capture_output=True,
+    )
+    assert (done.returncode == 0) == passes, done
+
+
+def test_the_lowest_versions_are_those_of_the_package_and_of_its_extras(project: dict[str, Any]) -> None:
+    versions = lowest(project["project"])
+    assert versions["numpy"] == dict(need.split(">=") for need in project["project"]["dependencies"])["numpy"]
+    assert {"scikit-learn", "pyarrow", "ray"} <= versions.keys()
+    assert not {"pytest", "ruff", "firthian"} & versions.keys()
+    with pytest.raises(ValueError, match="no lowest version"):
+        lowest({"dependencies": ["numpy"], "optional-dependencies": {}})
+    with pytest.raises(ValueError, match="numpy 1 here and 2 there"):
+        lowest({"dependencies": ["numpy>=1"], "optional-dependencies": {"web": ["numpy>=2"]}})
 
 
 def test_the_table_of_versions_says_what_the_package_asks_for(project: dict[str, Any]) -> None:
@@ -56,7 +111,7 @@ def test_the_table_of_versions_says_what_the_package_asks_for(project: dict[str,
     for name, version in needs.items():
         assert rows[name] == version
     assert rows["python"] == project["project"]["requires-python"].removeprefix(">=")
-    for extra in project["project"]["optional-dependencies"].keys() - {"docs", "bench", "test", "heavy", "fuzz", "dev"}:
+    for extra in project["project"]["optional-dependencies"].keys() - DEVELOPMENT:
         assert f"`{extra}`" in rows, f"versions.md does not name the extra {extra}"
 
 
