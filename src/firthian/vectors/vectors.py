@@ -14,6 +14,7 @@ from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, suggest
 from firthian.vectors import transform
 from firthian.vectors.documents import document_vector
+from firthian.vectors.given import as_list, read_numbers, single, unit
 from firthian.vectors.search import Search, cosines_to_unit, dense_rows, three_cos_mul
 from firthian.vectors.store import load_vectors, save_vectors
 
@@ -63,14 +64,14 @@ class Vectors:
         record: dict[str, Any] | None = None,
     ) -> None:
         if not hasattr(matrix, "ndim"):
-            matrix = _numbers(matrix)
+            matrix = read_numbers(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != len(vocabulary):
             raise FirthianError(
                 f"a matrix of shape {matrix.shape} for {len(vocabulary)} words", hint="give one row a word"
             )
-        self.matrix = _single(matrix)
+        self.matrix = single(matrix)
         self.vocabulary = vocabulary
-        self.contexts = None if contexts is None else _single(contexts)
+        self.contexts = None if contexts is None else single(contexts)
         self.extras = dict(extras or {})
         self.record = dict(record or {})
         #: Seconds and memory of the training, known only in the process that trained; never saved.
@@ -109,7 +110,7 @@ class Vectors:
         if missing not in MISSING:
             raise FirthianError(f"missing must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
         numbers: list[int] = []
-        for word in _as_list(words):
+        for word in as_list(words):
             if not isinstance(word, str):
                 raise FirthianError(f"{str(word)[:40]!r} is no word", hint="give words as text, such as 'tea'")
             number = self.vocabulary.get(word)
@@ -139,14 +140,14 @@ class Vectors:
         query = np.zeros(self.vector_size, dtype=np.float32)
         asked: list[int] = []
         for items, sign in ((positive, 1), (negative, -1)):
-            for item in _as_list(items):
+            for item in as_list(items):
                 if isinstance(item, str):
                     numbers = self.numbers([item], missing)
                     query += sign * self.searcher.unit_rows(numbers).sum(axis=0)
                     asked += [number for number in numbers if number >= 0]
                 else:
-                    query += sign * _unit(self._checked(item)).sum(axis=0)
-        return self._named(self.searcher.nearest(_unit(query[None]), topn, [asked], limit=restrict_vocab))[0]
+                    query += sign * unit(self._checked(item)).sum(axis=0)
+        return self._named(self.searcher.nearest(unit(query[None]), topn, [asked], limit=restrict_vocab))[0]
 
     def most_similar_many(
         self, words: Iterable[str], topn: int = 10, missing: str = "error", restrict_vocab: int | None = None
@@ -160,7 +161,7 @@ class Vectors:
     def nearest_to(self, vectors: Any, topn: int = 10, restrict_vocab: int | None = None) -> Any:
         """Give the words nearest to a vector, or to each row of a matrix: a list, or a list of lists."""
         queries = self._checked(vectors)
-        found = self._named(self.searcher.nearest(_unit(queries), topn, limit=restrict_vocab))
+        found = self._named(self.searcher.nearest(unit(queries), topn, limit=restrict_vocab))
         return found[0] if np.ndim(vectors) == 1 else found
 
     def analogy(
@@ -187,7 +188,7 @@ class Vectors:
             raise FirthianError("a question has not three words", hint="give a, b and c of: a is to b as c is to …")
         a, b, c = (self.searcher.unit_rows([three[place] for three in asked]) for place in range(3))
         if method == "3cosadd":
-            found = self.searcher.nearest(_unit(b - a + c), topn, asked, limit=restrict_vocab)
+            found = self.searcher.nearest(unit(b - a + c), topn, asked, limit=restrict_vocab)
         else:
             parts = np.stack([b, c, a])
             scale, offset = cosines_to_unit(self.matrix)
@@ -357,7 +358,7 @@ class Vectors:
 
     def _checked(self, vectors: Any) -> Array:
         """Give vectors of the user as a finite matrix with our number of columns."""
-        rows = np.atleast_2d(_numbers(vectors))
+        rows = np.atleast_2d(read_numbers(vectors))
         if rows.ndim != 2 or rows.shape[1] != self.vector_size:
             raise FirthianError(
                 f"a vector of shape {np.shape(vectors)} among vectors of {self.vector_size} dimensions",
@@ -375,40 +376,3 @@ class Vectors:
 def _zero(missing: str) -> str:
     """Keep the places of unknown words where the caller sorts them out."""
     return "zero" if missing == "skip" else missing
-
-
-def _as_list(items: Any) -> list[Any]:
-    """Give the words or vectors of a request: one word and one vector are lists of one."""
-    if isinstance(items, str):
-        return [items]
-    if isinstance(items, np.ndarray) and items.dtype.kind not in "OU":
-        return [items] if items.ndim < 2 else list(items)
-    try:
-        return list(items)
-    except TypeError:
-        raise FirthianError(f"{str(items)[:40]!r} is no word", hint="give a word, or a list of words") from None
-
-
-def _numbers(vectors: Any) -> Array:
-    """Read what a user gave for a vector or a matrix."""
-    try:
-        return np.asarray(vectors, dtype=np.float32)
-    except (TypeError, ValueError):
-        raise FirthianError(
-            f"{str(vectors)[:40]!r} is no vector", hint="give numbers; most_similar takes words"
-        ) from None
-
-
-def _unit(rows: Array) -> Array:
-    """Scale rows to length 1; rows of zeros stay."""
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))
-
-
-def _single(matrix: Any) -> Any:
-    """Give single precision, and compressed rows for what is sparse; nothing is copied that fits already."""
-    if not hasattr(matrix, "tocsr"):
-        return np.asarray(matrix, dtype=np.float32)
-    import scipy.sparse
-
-    return scipy.sparse.csr_array(matrix).astype(np.float32, copy=False)
