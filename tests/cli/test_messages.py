@@ -95,3 +95,12 @@ def test_info_shows_no_digits_of_rounding() -> None:
 
     shown = _lines({"total": 3763254.0000000005, "objective": [0.1 + 0.2], "tokens": 5000, "keep_case": False})
     assert [line.split(maxsplit=1)[1] for line in shown] == ["3,763,254", "0.3", "5,000", "False"]
+
+
+def test_the_help_says_where_the_settings_of_windows_come_from(firth: Callable[..., Any]) -> None:
+    for verb, shown in (("count", "[default: 5]"), ("train", "[default: the recipe's, else 5]")):
+        assert shown in firth(verb, "--help").out, verb
+
+
+def test_a_level_that_is_none_is_refused_though_nothing_needs_it(firth: Callable[..., Any], tmp_path: Path) -> None:
+    firth("uncertain", tmp_path, "--level", "2").complains("firth: --level must be between 0 and 1")
