@@ -76,3 +76,31 @@ def test_options_of_recipes_are_named_as_they_were_typed(firth: Callable[..., An
     firth(*command, "--set", "eigenvalue-power=much").complains("firth: --set eigenvalue_power must be a number")
     firth(*command, "--dim", "0").complains("firth: --dim must be at least 1")
     firth(*command, "--vector-size", "0").complains("firth: --vector-size must be at least 1")
+
+
+@pytest.mark.parametrize("words", [[], ["datasets"]])
+def test_a_command_without_anything_shows_its_help(firth: Callable[..., Any], words: list[str]) -> None:
+    alone, asked = firth(*words), firth(*words, "--help")
+    assert alone.code == asked.code == 0
+    assert alone.out == asked.out
+    assert len(alone.out.splitlines()) > 5
+
+
+def test_the_list_of_recipes_names_the_default(firth: Callable[..., Any]) -> None:
+    assert "The default is sgns." in firth("models").out
+
+
+def test_info_shows_no_digits_of_rounding() -> None:
+    from firthian.cli.info import _lines
+
+    shown = _lines({"total": 3763254.0000000005, "objective": [0.1 + 0.2], "tokens": 5000, "keep_case": False})
+    assert [line.split(maxsplit=1)[1] for line in shown] == ["3,763,254", "0.3", "5,000", "False"]
+
+
+def test_the_help_says_where_the_settings_of_windows_come_from(firth: Callable[..., Any]) -> None:
+    for verb, shown in (("count", "[default: 5]"), ("train", "[default: the recipe's, else 5]")):
+        assert shown in firth(verb, "--help").out, verb
+
+
+def test_a_level_that_is_none_is_refused_though_nothing_needs_it(firth: Callable[..., Any], tmp_path: Path) -> None:
+    firth("uncertain", tmp_path, "--level", "2").complains("firth: --level must be between 0 and 1")

@@ -16,4 +16,8 @@ def numbers(text: str) -> list[int]:
     return [len(text)]
 
 
+def broken(text: str) -> list[str]:
+    return [text.split()[9]]
+
+
 not_a_function = 3

@@ -225,6 +225,17 @@ def test_json_lines(tmp_path: Path) -> None:
         documents(_written(tmp_path / "list.jsonl", "[3]\n"))
 
 
+def test_a_column_of_what_has_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "posts.txt").write_text('{"body": "tea with milk"}\n')
+    with pytest.raises(ft.FirthianError, match=r"posts.txt is read as lines: say what it is with --format csv, tsv"):
+        Files([str(tmp_path / "posts.txt")], text_column="body")
+    with pytest.raises(ft.FirthianError, match="- is read as lines"):
+        Files(["-"], text_column="body")
+    Files([str(tmp_path / "posts.txt")], "jsonl", "body")
+    (tmp_path / "more.jsonl").write_text('{"body": "tea"}\n')
+    Files([str(tmp_path)], text_column="body")
+
+
 def test_a_lone_surrogate_in_json_is_replaced(tmp_path: Path) -> None:
     counts = ft.count(_written(tmp_path / "x.jsonl", '{"text": "a\\ud800 b"}\n'), min_count=1)
     assert set(counts.vocabulary) == {"a", "b"}
@@ -272,6 +283,11 @@ def test_documents_from_python() -> None:
         ft.count([])
     with pytest.raises(ft.FirthianError, match="a corpus cannot be a NoneType: give a path"):
         ft.count(None)
+
+
+def test_what_cannot_be_a_corpus() -> None:
+    with pytest.raises(ft.FirthianError, match="a corpus cannot be a int: give a path"):
+        ft.count(3)
 
 
 def test_strings_are_paths_when_they_exist(tmp_path: Path) -> None:

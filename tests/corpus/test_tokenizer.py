@@ -145,9 +145,24 @@ def test_a_function_that_gives_no_strings() -> None:
     ("name", "message"), [("json:loads", "JSONDecodeError: Expecting"), ("builtins:len", "TypeError: 'int' object")]
 )
 def test_a_function_that_fails_is_an_error_that_leaves_nothing(tmp_path: Path, name: str, message: str) -> None:
-    with pytest.raises(ft.FirthianError, match=f"the tokenizer {name} failed .{message}"):
+    with pytest.raises(ft.FirthianError, match=f"the tokenizer {name} failed .*{message}"):
         ft.count(["a b"], tmp_path / "counts", tokenizer=name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_function_that_fails_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        ft.FirthianError, match=r"my_tokenizer:broken failed in my_tokenizer.py, line \d+, on 'a b'"
+    ) as told:
+        ft.count(["a b"], tokenizer="tests.corpus.my_tokenizer:broken", output=tmp_path / "counts")
+    assert "IndexError: list index out of range" in told.value.message
+    assert isinstance(told.value.__cause__, IndexError)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_function_itself_is_refused_with_the_remedy() -> None:
+    with pytest.raises(ft.FirthianError, match="given by its name, not as a function: write module:function"):
+        ft.count(["a b"], tokenizer=lambda text: text.split())  # type: ignore[arg-type]
 
 
 def test_lists_of_tokens_are_taken_as_they_are() -> None:

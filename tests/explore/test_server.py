@@ -168,6 +168,9 @@ def test_who_may_ask(served: Served) -> None:
     for host in ("localhost", "LOCALHOST:1234", "127.0.0.1:9", "[::1]:80"):
         assert served.get("/api/models", headers={"Host": host})[0] == 200, host
     assert served.get("/api/models", headers={"Sec-Fetch-Site": "cross-site"})[0] == 403
+    assert served.get("/api/models", headers={"Origin": "http://evil.example"})[0] == 403
+    assert served.get("/api/models", headers={"Origin": "null"})[0] == 403
+    assert served.get("/api/models", headers={"Origin": "http://127.0.0.1:8642"})[0] == 200
     assert served.get("/api/models", headers={"Sec-Fetch-Site": "same-origin"})[0] == 200
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
         assert served.get("/api/models", method=method)[0] == 405

@@ -184,14 +184,16 @@ def plot(report: dict[str, Any], path: Path) -> None:
         left.set(xlabel="pass", ylabel="judged wrongly before learning", title="Learning curve")
     test = report.get("test")
     if test:
-        middle.imshow(np.log1p(test["confusion"]), cmap="Blues")
+        shades = np.log1p(test["confusion"])
+        middle.imshow(shades, cmap="Blues")
         # Labels are the user's own: a $ in one begins no formula.
         names = [plain_text(label) for label in test["labels"]]
         middle.set_xticks(range(len(names)), names, rotation=45, ha="right", parse_math=False)
         middle.set_yticks(range(len(names)), names, parse_math=False)
         for row, line in enumerate(test["confusion"]):
             for column, number in enumerate(line):
-                middle.text(column, row, f"{number}", ha="center", va="center", fontsize=8)
+                colour = "white" if shades[row, column] > 0.6 * shades.max() else "black"
+                middle.text(column, row, f"{number}", ha="center", va="center", fontsize=8, color=colour)
         middle.set(xlabel="predicted", ylabel="true", title="Confusion")
         bins = test["calibration"].get("bins", [])
         right.plot([0, 1], [0, 1], color="0.7", linewidth=1)

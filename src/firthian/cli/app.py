@@ -82,6 +82,10 @@ def main(arguments: list[str] | None = None) -> int:
         if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
             raise
         context = getattr(error, "ctx", None)
+        if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
+            # A verb without anything asks for help. The error's text is the whole page, which is no one-line complaint.
+            print(context.get_help())
+            return 0
         path = context.command_path if context is not None else "firth"
         code = _complain(error.format_message().rstrip("."), f"see {path} --help", "--json" in arguments)
     return code

@@ -34,8 +34,16 @@ def _lines(facts: dict[str, Any], indent: str = "") -> list[str]:
             for number, item in enumerate(value, start=1):
                 lines += [f"{indent}{name} {number}", *_lines(item, indent + "  ")]
         else:
-            shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
             if isinstance(value, list):
-                shown = ", ".join(map(str, value))
+                shown = ", ".join(f"{item:.10g}" if isinstance(item, float) else str(item) for item in value)
+            else:
+                shown = _one(value)
             lines.append(f"{indent}{name:<18} {shown}")
     return lines
+
+
+def _one(value: object) -> str:
+    if isinstance(value, float):
+        # The last digits of a sum are rounding's; --json has them all.
+        return f"{value:,.10g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -18,6 +18,7 @@ def models(
     """List the recipes, or describe one."""
     from firthian.recipes import RECIPES, Recipe, find_recipe
     from firthian.recipes.recipe import LARGE_TEXT
+    from firthian.training import DEFAULT_RECIPE
 
     def facts(recipe: Recipe) -> dict[str, object]:
         return {
@@ -41,7 +42,7 @@ def models(
         for recipe in RECIPES:
             also = f" (also {', '.join(recipe.aliases)})" if recipe.aliases else ""
             say(f"{recipe.name:<{width}}  {recipe.summary}{also}")
-        say("\nfirth models NAME shows a recipe's options.")
+        say(f"\nThe default is {DEFAULT_RECIPE}. firth models NAME shows a recipe's options.")
         return
     recipe = chosen[0]
     say(f"{recipe.name}: {recipe.summary}\n  paper      {recipe.paper}")

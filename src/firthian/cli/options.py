@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import inspect
 import json as json_module
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -129,6 +130,8 @@ def counting_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     fields = inspect.signature(CountingFlags, eval_str=True).parameters
     kept = [parameter for name, parameter in own.parameters.items() if name != "counting"]
     added = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in fields.values()]
+    if "model" in own.parameters:
+        added = [_with_defaults_of_recipes(parameter) for parameter in added]
 
     @functools.wraps(command)
     def wrapper(**arguments: Any) -> Any:
@@ -138,6 +141,16 @@ def counting_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     wrapper.__signature__ = own.replace(parameters=kept + added)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in kept + added}
     return wrapper
+
+
+def _with_defaults_of_recipes(flag: inspect.Parameter) -> inspect.Parameter:
+    """Let the help of a flag of windows say that a recipe's own value comes before the default of counting."""
+    kind, option = get_args(flag.annotation)
+    if option.rich_help_panel != _WINDOWS:
+        return flag
+    option = copy.copy(option)
+    option.help = option.help.replace("[default: ", "[default: the recipe's, else ")
+    return flag.replace(annotation=Annotated[kind, option])
 
 
 def say(text: str) -> None:

@@ -37,6 +37,7 @@ def uncertain(
     from firthian.vectors import uncertainty as ask
     from firthian.vectors.loading import open_vectors
 
+    ask.check_level(level)
     found = open_vectors(vectors)
     if analogy:
         if words is None or len(words) != 3:

@@ -35,6 +35,7 @@ from firthian.errors import FirthianError, suggest
 TOKEN_SEPARATOR = "\x1f"
 
 FORMATS = ("auto", "lines", "files", "wiki", "csv", "tsv", "jsonl")
+_WITH_COLUMNS = ("csv", "tsv", "jsonl")
 
 #: No line of a table, and no field, is longer; a file without line breaks would fill the memory.
 _LARGEST_LINE = 64 << 20
@@ -92,6 +93,11 @@ class Files:
         self.files = find_files(list(paths))
         self.format = format
         self.text_column = text_column
+        if text_column is not None and not any(self._format_of(file) in _WITH_COLUMNS for file in self.files):
+            raise FirthianError(
+                f"a text column is named, but {self.files[0]} is read as {self._format_of(self.files[0])}",
+                hint="say what it is with --format csv, tsv or jsonl",
+            )
 
     def names(self) -> list[str]:
         """Give the files' names without their folders."""
@@ -314,9 +320,10 @@ class Documents:
     """
 
     def __init__(self, documents: Iterable[str | Sequence[str]]) -> None:
-        if not isinstance(documents, Iterable):
+        if not hasattr(documents, "__iter__") and not hasattr(documents, "__getitem__"):
             raise FirthianError(
-                f"a corpus cannot be a {type(documents).__name__}", hint="give a path, several, or a list of texts"
+                f"a corpus cannot be a {type(documents).__name__}",
+                hint="give a path, or a list of texts or of lists of tokens",
             )
         if iter(documents) is documents:
             raise FirthianError(

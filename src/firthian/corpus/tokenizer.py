@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import sys
+import traceback
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -38,6 +39,8 @@ _SURROGATES = re.compile("[\udc80-\udcff]")
 _MOST_MARKS = 30
 #: No character past this one is a letter, mark or digit, save a block of variation selectors.
 _LAST_CODE = 0x323B0
+#: So much of a document is shown in an error.
+_SHOWN_LETTERS = 40
 
 
 @functools.cache
@@ -225,10 +228,11 @@ class Tokenizer:
         except FirthianError:
             raise
         except Exception as error:
-            # The function is the user's, and may raise anything.
+            # A function of the user's may raise anything. Who calls from Python finds all of it as the cause.
             raise FirthianError(
-                f"the tokenizer {self.name} failed ({type(error).__name__}: {error})",
-                hint="it must take a text and give its tokens",
+                f"the tokenizer {self.name} failed{_place(error)} on {_shortened(document)!r} "
+                f"({type(error).__name__}: {error})",
+                hint="it takes a text and gives a list of strings",
             ) from error
         for token in tokens:
             if not isinstance(token, str):
@@ -246,7 +250,22 @@ class Tokenizer:
         return [words[number] for number in segment.ids]
 
 
+def _place(error: Exception) -> str:
+    """Say in which file and line an error arose, where that is not here."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "" if last.filename == __file__ else f" in {os.path.basename(last.filename)}, line {last.lineno},"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN_LETTERS else text[:_SHOWN_LETTERS] + "…"
+
+
 def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
+    if not isinstance(name, str):
+        raise FirthianError(
+            f"a tokenizer is given by its name, not as a {type(name).__name__}",
+            hint="write module:function, so that others can find it again; or give lists of tokens as documents",
+        )
     if name in ("unicode", "whitespace"):
         return None
     if name == "icu" or name.startswith("icu:"):

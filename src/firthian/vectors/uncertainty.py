@@ -277,9 +277,14 @@ def _cosines(vectors: Vectors, number: int) -> Array:
     return np.asarray(matrix @ matrix[number] / (lengths * lengths[number]), dtype=np.float64)
 
 
-def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tuple[Array, Array]:
+def check_level(level: float) -> None:
+    """Refuse what is no level of an interval."""
     if not 0 < level < 1:
         raise FirthianError(f"level must be between 0 and 1, got {level}", hint="0.9 is usual")
+
+
+def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tuple[Array, Array]:
+    check_level(level)
     _require(vectors)
     first = vectors.matrix[number].astype(np.float64)
     second = vectors.matrix[others].astype(np.float64)

@@ -125,7 +125,9 @@ class Gate:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if not self.hosts.allow(headers.get("host", "")):
             return refuse(403, "this server does not go by that name", "open the address that firth explore printed")
-        if headers.get("sec-fetch-site") == "cross-site" and "/api/" in scope["path"]:
+        if "/api/" in scope["path"] and (
+            headers.get("sec-fetch-site") == "cross-site" or not self._own_page(headers.get("origin"))
+        ):
             return refuse(403, "a page elsewhere may not ask", "open the explorer's own page")
         if len(scope["query_string"]) > LONGEST_QUERY or len(scope["path"]) > LONGEST_QUERY:
             return refuse(414, "the query is too long", f"at most {LONGEST_QUERY} bytes are read")
@@ -144,6 +146,10 @@ class Gate:
         if (scheme.lower() == "bearer" and self._fits(given.strip())) or self._fits(_cookie(headers)):
             return None
         return refuse(401, "the token is missing or wrong", "open the address with ?token=… that firth explore printed")
+
+    def _own_page(self, origin: str | None) -> bool:
+        """Tell whether a request comes from a page of ours; what names no origin is no page, or needs none."""
+        return origin is None or self.hosts.allow(origin.partition("://")[2])
 
     def _fits(self, given: str) -> bool:
         assert self.token is not None
