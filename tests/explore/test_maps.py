@@ -224,6 +224,19 @@ def test_pictures_are_the_same_every_time(firth, tmp_path: Path) -> None:
 
 
 @needs_matplotlib
+def test_a_cloud_of_few_words_has_a_page_that_fits(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    from firthian.explore.cloud import plot_cloud
+
+    few = count(["tea with milk and sugar"] * 9, min_count=1)
+    many = count([f"tea {' '.join(f'remarkably{n}{k}' for k in 'abcd')}" for n in range(20)] * 9, min_count=1)
+    assert len(plot_cloud(few, "tea", tmp_path / "few.png", min_count=1)) == 4
+    plot_cloud(many, "tea", tmp_path / "many.png", min_count=1)
+    assert imread(tmp_path / "few.png").shape[1] < 0.7 * imread(tmp_path / "many.png").shape[1]
+
+
+@needs_matplotlib
 def test_cloud(firth, tmp_path: Path) -> None:
     text = ["hot tea with milk and sugar", "cold tea with lemon", "the $math$ of tea _x^2"] * 6
     count(text, tmp_path / "counts", min_count=1, window=3)

@@ -18,6 +18,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _DPI = 150
 _LARGEST, _SMALLEST = 42.0, 9.0
 
+#: So much of a page words may cover before they no longer find a place, and the share of a full side that the title needs.
+_FILLED, _SMALLEST_PAGE = 0.3, 0.6
+
 #: A word that finds no place within so many steps of the spiral is left out.
 _STEPS = 5000
 
@@ -49,15 +52,23 @@ def plot_cloud(
     colours = require("matplotlib", "viz").colormaps["viridis"]
     pmi = np.array([one.pmi for one in found])
     shade = 0.85 * (1 - (pmi - pmi.min()) / max(float(np.ptp(pmi)), 1e-12))
+    renderer = renderer_of(figure)
+    texts = [
+        figure.text(
+            0, 0, plain_text(one.word), fontsize=size, color=colours(tint), va="bottom", ha="left", parse_math=False
+        )
+        for one, size, tint in zip(found, sizes, shade, strict=True)
+    ]
+    extents = [text.get_window_extent(renderer) for text in texts]
+    # Few words get a smaller page, not a large white margin.
+    width, height = figure.get_size_inches() * _DPI
+    share = sum(extent.width * extent.height for extent in extents) / (width * height * _FILLED)
+    widest = 1.1 * max(extent.width for extent in extents) / width
+    figure.set_size_inches(figure.get_size_inches() * min(1.0, max(_SMALLEST_PAGE, share**0.5, widest)))
     width, height = figure.get_size_inches() * _DPI
     boxes = Boxes((8, 8, width - 8, height - 40), np.full((1, 2), 60.0))
     drawn = []
-    renderer = renderer_of(figure)
-    for one, size, tint in zip(found, sizes, shade, strict=True):
-        text = figure.text(
-            0, 0, plain_text(one.word), fontsize=size, color=colours(tint), va="bottom", ha="left", parse_math=False
-        )
-        extent = text.get_window_extent(renderer)
+    for one, text, extent in zip(found, texts, extents, strict=True):
         place = _spiral(boxes, extent.width + 6, extent.height + 2, (width / 2, (height - 32) / 2), width / height)
         if place is None:
             text.remove()
