@@ -153,8 +153,8 @@ def table_1(study: Study, bench: Bench) -> None:
         study.row(f"1 {theirs} 1 SPPMI", functools.partial(bench.method, least, "sppmi", shift=1.0))
         for k in scale.negatives:
             study.row(f"1 {theirs} {k} IMF", functools.partial(bench.method, least, "imf", shift=float(k)))
-            # P_D is the unigram distribution, as in the paper
-            options = {"negative": float(k), "ns_exponent": 1.0}
+            # P_D is the unigram distribution, and vectors are those of the words, all fitted alike, as in the paper
+            options = {"negative": float(k), "ns_exponent": 1.0, "combine": "u", "prior_events": 0.0}
             study.row(f"1 {theirs} {k} EMF, sweeps", functools.partial(bench.method, least, "emf", **options))
 
 
