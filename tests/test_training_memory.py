@@ -30,7 +30,7 @@ print(vectors.measured["peak_bytes"])
 SHORT = {
     "psd": {"iterations": 2},
     "psd-blockwise": {"iterations": 2, "core": 4000},
-    "binomial": {"epochs": 2},
+    "sgns": {"epochs": 2},
     "semf": {"epochs": 2},
     "gaussian": {"epochs": 2},
     "emf-amemf": {"epochs": 1},

@@ -14,7 +14,7 @@ from tests.conformance.test_recipes import fingerprint
 pytest.importorskip("ray")
 
 #: Of each kind of work that goes to a cluster one: products, blocks of pairs, words added, sweeps, posteriors, text.
-SHORT = ("svd", "psd-blockwise", "binomial", "bayes")
+SHORT = ("svd", "psd-blockwise", "sgns", "bayes")
 
 #: Blocks have 128 to 1024 rows, so every recipe has several.
 WORDS, TOPICS, DIMENSION = 1100, 20, 6

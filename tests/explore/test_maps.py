@@ -231,8 +231,11 @@ def test_a_cloud_of_few_words_has_a_page_that_fits(tmp_path: Path) -> None:
 
     few = count(["tea with milk and sugar"] * 9, min_count=1)
     many = count([f"tea {' '.join(f'remarkably{n}{k}' for k in 'abcd')}" for n in range(20)] * 9, min_count=1)
-    assert len(plot_cloud(few, "tea", tmp_path / "few.png", min_count=1)) == 4
-    plot_cloud(many, "tea", tmp_path / "many.png", min_count=1)
+    assert sorted(plot_cloud(few, "tea", tmp_path / "few.png", min_count=1).drawn) == ["and", "milk", "sugar", "with"]
+    crowded = plot_cloud(many, "tea", tmp_path / "many.png", min_count=1)
+    # eighty long words are more than a page holds: those that found no place are told
+    assert crowded.left_out
+    assert len({*crowded.drawn, *crowded.left_out}) == len(crowded.drawn) + len(crowded.left_out) == 80
     assert imread(tmp_path / "few.png").shape[1] < 0.7 * imread(tmp_path / "many.png").shape[1]
 
 

@@ -227,6 +227,13 @@ def test_the_verb(firth, tmp_path):
     asked = json.loads(firth("uncertain", tmp_path / "v", "tea", "--neighbors", "2", "--json").out)[0]
     assert [near["low"] < near["score"] < near["high"] for near in asked["neighbors"]] == [True, True]
     assert "tea" in firth("uncertain", tmp_path / "v", "tea", "--neighbors", "1").out
+    ranked = firth("uncertain", tmp_path / "v", "--at-equal-count", "--topn", "3").out.splitlines()
+    assert ranked[0].split()[0] == "excess"
+    excess = [float(line.split()[0]) for line in ranked[1:]]
+    assert excess == sorted(excess, reverse=True)
+    assert firth("uncertain", tmp_path / "v", "tea", "cup", "car", "--analogy").out.startswith(
+        "comes first   score  word"
+    )
     answers = json.loads(firth("uncertain", tmp_path / "v", "tea", "cup", "car", "--analogy", "--json").out)
     assert sum(answer["probability"] for answer in answers) == pytest.approx(1)
     firth("uncertain", tmp_path / "v", "tea", "--analogy").complains("an analogy has three words")

@@ -114,6 +114,8 @@ def test_score(firth, psd: Path, tmp_path: Path) -> None:
     assert (second["document"], second["tokens"], second["unknown"]) == (2, 3, 1)
     shown = firth("score", psd, tmp_path / "text.txt", "--tokenizer", "unicode", "--topn", "0").out.splitlines()
     assert [line.split()[:3] for line in shown[1:]] == [["1", "3", "0"], ["2", "3", "1"]]
+    (tmp_path / "strange.txt").write_text("plum pear\n")
+    assert firth("score", psd, tmp_path / "strange.txt").out.splitlines()[1].split() == ["1", "2", "2", "0.00", "-"]
     firth("score", psd, tmp_path / "none.txt").complains("none.txt does not exist")
     (tmp_path / "empty.txt").write_text("\n \n")
     done = firth("score", psd, tmp_path / "empty.txt")

@@ -62,8 +62,9 @@ def _draw_cloud(source: str, word: str, output: str, order: str, min_count: floa
     from firthian.cooccurrence.counts import Counts
     from firthian.explore.cloud import plot_cloud
 
-    drawn = plot_cloud(Counts.load(source, verify=False), word, output, order=order, min_count=min_count, force=force)
-    say(f"{output}: {len(drawn)} contexts of {word}")
+    made = plot_cloud(Counts.load(source, verify=False), word, output, order=order, min_count=min_count, force=force)
+    missing = f", {len(made.left_out)} more found no place" if made.left_out else ""
+    say(f"{output}: {len(made.drawn)} contexts of {word}{missing}")
 
 
 def _title(source: str, method: str) -> str:

@@ -19,6 +19,9 @@ def merge(
 ) -> None:
     """Add the counts of several corpora."""
     from firthian.cooccurrence.merging import merge as merge_counts
+    from firthian.cooccurrence.merging import same_corpus
 
     merged = merge_counts(counts, output, workers=workers, force=force)
     say(f"{len(merged.vocabulary):,} words, {merged.pairs:,} pairs in {output}")
+    for one, other in same_corpus(merged.record["merged"]):
+        say(f"{counts[one]} and {counts[other]} are counts of the same text: it was counted twice")

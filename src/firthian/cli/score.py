@@ -19,7 +19,13 @@ def score(
     normalise: Annotated[
         bool, typer.Option("--normalise", help="Let the probabilities of all words sum to one (slower).")
     ] = False,
-    topn: Annotated[int, typer.Option(help="How many surprising words to show.", min=0)] = 5,
+    topn: Annotated[
+        int,
+        typer.Option(
+            help="How many surprising words to show, each with log P(word | its context) - log P(word), lowest first.",
+            min=0,
+        ),
+    ] = 5,
     tokenizer: Annotated[
         str | None,
         typer.Option(help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: the corpus's own]"),
@@ -61,8 +67,8 @@ def score(
             say(json_module.dumps(record, ensure_ascii=False))
             continue
         shown = ", ".join(f"{word} {gain:.1f}" for word, gain in surprises)
-        each = result.total / known if known else float("nan")
-        say(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9.3f}  {shown}")
+        each = f"{result.total / known:.3f}" if known else "-"
+        say(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9}  {shown}")
     if number == 0:
         raise FirthianError(
             f"{', '.join(corpus)}: there is no document to score", hint="give text, one document a line"

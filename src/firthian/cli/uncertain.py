@@ -46,8 +46,9 @@ def uncertain(
         if json:
             show_json([vars(answer) for answer in answers])
             return
+        say(f"{'comes first':>11} {'score':>7}  word")
         for answer in answers:
-            say(f"{answer.probability:7.3f}  {answer.score:7.4f}  {answer.word}")
+            say(f"{answer.probability:11.3f} {answer.score:7.4f}  {answer.word}")
         return
     if words:
         rows = [ask.uncertainty(found, word) for word in words]
@@ -62,10 +63,13 @@ def uncertain(
             ]
         )
         return
-    say(f"{'relative':>9} {'trace':>10} {'log det':>9} {'spread':>7} {'count':>9}  word")
+    # What words are ranked by stands first.
+    ranked = f"{'excess':>7} " if at_equal_count and not words else ""
+    say(f"{ranked}{'relative':>9} {'trace':>10} {'log det':>9} {'spread':>7} {'count':>9}  word")
     for row, items in zip(rows, near, strict=True):
+        excess = f"{row.excess:7.3f} " if ranked else ""
         say(
-            f"{row.relative:9.4f} {row.trace:10.4g} {row.log_determinant:9.1f} {row.effective_dimensions:7.1f} "
+            f"{excess}{row.relative:9.4f} {row.trace:10.4g} {row.log_determinant:9.1f} {row.effective_dimensions:7.1f} "
             f"{row.count:9,}  {row.word}"
         )
         for item in items:

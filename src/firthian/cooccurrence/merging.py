@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -142,3 +142,18 @@ def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return f"({', '.join(f'{name} {_shown(item)}' for name, item in value.items())})"
     return {True: "on", False: "off", None: "none"}[value] if value is None or isinstance(value, bool) else str(value)
+
+
+def same_corpus(records: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
+    """Give the places of records, two and two, that are of the same text: adding their counts doubles it.
+
+    >>> same_corpus([{"corpus": {"sha256": "a"}}, {"corpus": {"sha256": "b"}}, {"corpus": {"sha256": "a"}}, {}])
+    [(0, 2)]
+    """
+    hashes = [_sha256(record) for record in records]
+    return [(a, b) for a, b in combinations(range(len(hashes)), 2) if hashes[a] and hashes[a] == hashes[b]]
+
+
+def _sha256(record: Any) -> Any:
+    corpus = record.get("corpus") if isinstance(record, Mapping) else None
+    return corpus.get("sha256") if isinstance(corpus, Mapping) else None

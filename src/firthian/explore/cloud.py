@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,13 @@ _FILLED, _SMALLEST_PAGE = 0.3, 0.6
 _STEPS = 5000
 
 
+class Cloud(NamedTuple):
+    """The words that were drawn, and those that found no place."""
+
+    drawn: list[str]
+    left_out: list[str]
+
+
 def plot_cloud(
     counts: Counts,
     word: str,
@@ -34,8 +41,8 @@ def plot_cloud(
     min_count: float = 5.0,
     order: str = "pmi",
     force: bool = False,
-) -> list[str]:
-    """Draw the contexts of a word; give the words that found a place.
+) -> Cloud:
+    """Draw the contexts of a word, as far as they find a place.
 
     With the order ``pmi`` the words that keep its company most faithfully are chosen, with ``count`` the most frequent.
     """
@@ -67,11 +74,12 @@ def plot_cloud(
     figure.set_size_inches(figure.get_size_inches() * min(1.0, max(_SMALLEST_PAGE, share**0.5, widest)))
     width, height = figure.get_size_inches() * _DPI
     boxes = Boxes((8, 8, width - 8, height - 40), np.full((1, 2), 60.0))
-    drawn = []
+    drawn, left_out = [], []
     for one, text, extent in zip(found, texts, extents, strict=True):
         place = _spiral(boxes, extent.width + 6, extent.height + 2, (width / 2, (height - 32) / 2), width / height)
         if place is None:
             text.remove()
+            left_out.append(one.word)
             continue
         text.set_position(((place[0] + 3) / width, (place[1] + 1) / height))
         drawn.append(one.word)
@@ -79,7 +87,7 @@ def plot_cloud(
     title = f"the company of “{plain_text(word)}”: size by {measure}, dark is high PMI"
     figure.text(0.5, 1 - 12 / height, title, ha="center", va="top", fontsize=10, color="#444", parse_math=False)
     save_figure(figure, target, force)
-    return drawn
+    return Cloud(drawn, left_out)
 
 
 def font_sizes(strength: Array) -> Array:

@@ -194,7 +194,7 @@ LIKELIHOOD = (
         memory=_SWEEPS,
     ),
     Recipe(
-        "binomial",
+        "sgns",
         "skip-gram with negative sampling as a likelihood of the counts (SGNS, EMF), fitted by sweeps",
         "Levy and Goldberg 2014; Li, Xu, Tian, Jiang, Zhong and Chen 2015",
         f"{_MODEL}:binomial",
@@ -220,7 +220,7 @@ LIKELIHOOD = (
             _CENTRE,
         ),
         counting=DYNAMIC,
-        aliases=("sgns", "emf"),
+        aliases=("emf", "binomial"),
         memory=_SWEEPS,
     ),
     Recipe(
