@@ -59,12 +59,11 @@ class Variant(Stream):
         if not self.choice.noise_start:
             super()._begin(batch, scale)
             return
-        # One step from noise, which is what the first batch of Algorithm 3 is. Negative events that are drawn and blown up leave
-        # some precisions so far from round that single precision takes them for indefinite.
+        # One step from noise, which is what the first batch of Algorithm 3 is.
         model = BayesianLogistic(batch, self.run, self.likelihood.negative, self.likelihood.ns_exponent, temper=scale)
-        sweeps = VariationalSweeps(1, start="noise", rotate=False, dtype="float64")
-        self.state = sweeps.fit(model, self.dimension, self.run)
-        priors = np.ones(self.dimension), self.state.relevance.mean
+        self.state = VariationalSweeps(1, start="noise", rotate=False).fit(model, self.dimension, self.run)
+        # After a single sweep contexts still hold the prior they began with, whose precisions are 1.
+        priors = np.ones(self.dimension), np.ones(self.dimension)
         one, other = (
             Natural.of(side, prior) for side, prior in zip((self.state.words, self.state.contexts), priors, strict=True)
         )

@@ -37,8 +37,8 @@ PAGE = f"""# PSDVec, Table 2
 Spearman's correlation on five sets of word pairs, share of solved analogies (3CosAdd / 3CosMul) on two, all on the items whose
 words are known. Ours: enwiki17m (16.9 M tokens), words seen {MIN_COUNT} times or more (18,126), {DIMENSION} dimensions unless
 said otherwise; seconds from raw text to vectors. The paper's corpus has about 2 G words and its vectors 500 dimensions, so
-figures compare down a column, not across the two tables. The rows of 70 M tokens have words seen twice or more, and
-500 dimensions.
+figures compare down a column, not across the two tables. The rows of 70 M tokens have words seen twice or more,
+500 dimensions, and shared the machine with other work.
 
 ## Ours
 
