@@ -18,6 +18,7 @@ from firthian.run import Run
 from firthian.vectors.vectors import Vectors
 from tests.evaluate.conftest import planted, random_vectors
 from tests.reference import analogy as slow
+from tests.sparse import random_csr
 
 
 def questions(words, sections=(), section_of=None, semantic=(), name="mine"):
@@ -63,8 +64,7 @@ def test_a_word_may_be_asked_twice_in_one_question(vectors):
 
 def test_sparse_products_are_products():
     random = np.random.default_rng(0)
-    rows = scipy.sparse.random_array((30, 25), density=0.2, format="csr", rng=random, dtype=np.float32)
-    asked = scipy.sparse.random_array((9, 25), density=0.3, format="csc", rng=random, dtype=np.float32)
+    rows, asked = random_csr((30, 25), 0.2, random), random_csr((9, 25), 0.3, random).tocsc()
     chosen = np.array([4, 29, 0, 11])
     out = np.empty((9, 4), dtype=np.float32)
     sparse_products(rows.indptr, rows.indices, rows.data, chosen, asked.indptr, asked.indices, asked.data, out)

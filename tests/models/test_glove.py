@@ -90,7 +90,7 @@ def test_cells_hold_every_pair_once_and_share_nothing(counts):
     model = GloVe(counts, Run())
     pairs = model.weighted_pairs()
     matrix = counts.to_scipy().tocoo()
-    expected = {(i, j): x for i, j, x in zip(*matrix.coords, matrix.data, strict=True)}
+    expected = {(i, j): x for i, j, x in zip(matrix.row, matrix.col, matrix.data, strict=True)}
     assert pairs.rows.size == len(expected)
     for i, j, target, weight in zip(pairs.rows, pairs.columns, pairs.targets, pairs.weights, strict=True):
         x = expected.pop((i, j))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 from firthian.kernels.lasso import descend
 from firthian.kernels.sparse import inner_products, times_dense
@@ -12,16 +11,16 @@ from firthian.run import Run
 from firthian.solvers.operators import Centred, DenseOperator, SideBySide, SparseOperator
 from tests.reference import lasso as slow_lasso
 from tests.reference import sparse as slow_sparse
+from tests.sparse import random_csr
 
 
-def random_csr(rows, columns, seed):
-    rng = np.random.default_rng(seed)
-    return scipy.sparse.random_array((rows, columns), density=0.2, rng=rng, dtype=np.float32).tocsr()
+def sparse_matrix(rows, columns, seed):
+    return random_csr((rows, columns), 0.2, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("width", [1, 3, 8, 33])
 def test_sparse_times_dense(width):
-    matrix = random_csr(37, 21, width)
+    matrix = sparse_matrix(37, 21, width)
     dense = np.random.default_rng(1).standard_normal((21, width)).astype(np.float32)
     out = np.full((37, width), np.nan, dtype=np.float32)
     times_dense(matrix.indptr, matrix.indices, matrix.data, dense, 5, 30, out)
@@ -32,7 +31,7 @@ def test_sparse_times_dense(width):
 
 
 def test_inner_products_on_a_pattern():
-    matrix = random_csr(20, 15, 0)
+    matrix = sparse_matrix(20, 15, 0)
     rng = np.random.default_rng(2)
     left, right = rng.standard_normal((20, 7)).astype(np.float32), rng.standard_normal((15, 7)).astype(np.float32)
     out = np.zeros(matrix.nnz, dtype=np.float32)
@@ -42,7 +41,7 @@ def test_inner_products_on_a_pattern():
 
 
 def operators():
-    one, two = random_csr(30, 20, 1), random_csr(30, 12, 2)
+    one, two = sparse_matrix(30, 20, 1), sparse_matrix(30, 12, 2)
     mean = np.linspace(-1, 1, 20)
     dense = np.random.default_rng(3).standard_normal((30, 9)).astype(np.float32)
     return [

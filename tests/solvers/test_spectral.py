@@ -13,13 +13,14 @@ from firthian.solvers import spectral
 from firthian.solvers.operators import SparseOperator
 from firthian.solvers.spectral import top_eigen, top_singular
 from firthian.solvers.tall import inner, orthonormal
+from tests.sparse import random_csr
 
 
 def random_sparse(rows, columns, seed=0, density=0.02):
     """A sparse matrix with a few strong directions above noise, as association matrices have."""
     rng = np.random.default_rng(seed)
     left, right = rng.standard_normal((rows, 30)), rng.standard_normal((columns, 30))
-    mask = scipy.sparse.random_array((rows, columns), density=density, rng=rng).tocoo()
+    mask = random_csr((rows, columns), density, rng).tocoo()
     values = (left[mask.row] * np.geomspace(1, 0.1, 30) * right[mask.col]).sum(axis=1)
     return scipy.sparse.csr_array((values.astype(np.float32), (mask.row, mask.col)), shape=(rows, columns))
 
