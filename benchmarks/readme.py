@@ -151,12 +151,10 @@ BLOCKS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
 }
 
 
-def block(name: str, before: str) -> str:
-    """Give a block of the README from what was kept, or as it is where its part was not run yet."""
-    path = FOLDER / "readme.json"
-    rows = json.loads(path.read_text())["rows"] if path.exists() else {}
+def block(name: str) -> str:
+    """Give a block of the README from what was kept."""
     part, write = BLOCKS[name]
-    return write(rows[part]) if part in rows else before
+    return write(json.loads((FOLDER / "readme.json").read_text())["rows"][part])
 
 
 def main() -> None:

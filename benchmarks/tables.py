@@ -17,7 +17,7 @@ from studies.common import SETS, SHORT, table
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(ROOT / name for name in ("README.md", *figures.PAGES))
 
-_BLOCK = re.compile(r"(<!-- table ([^>]+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- table ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 SIZES = {"enwiki3m": 3, "enwiki17m": 17, "enwiki70m": 70}
 
@@ -100,16 +100,16 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
-def make(name: str, before: str) -> str:
+def make(name: str) -> str:
     """Give a table by its name: one of ours, what commands of the README printed, or a file of the benchmark of training."""
     if name.startswith("readme "):
-        return readme.block(name.removeprefix("readme "), before)
+        return readme.block(name.removeprefix("readme "))
     return TABLES[name]() if name in TABLES else training.show(read(name)["rows"])
 
 
 def filled(page: Path, text: str) -> str:
     """Give the text of a page with its tables and figures made anew."""
-    return figures.filled(page, _BLOCK.sub(lambda found: found[1] + make(found[2], found[3]) + found[4], text))
+    return figures.filled(page, _BLOCK.sub(lambda found: found[1] + make(found[2]) + found[3], text))
 
 
 def write() -> None:

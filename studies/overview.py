@@ -45,7 +45,7 @@ machine for some of them; *processor* minutes depend on that less. {total}
 """
 
 
-def titles(name: str) -> str:
+def title(name: str) -> str:
     """Give the title of a study's page."""
     return (PAGES / f"{name}.md").read_text().split("\n", 1)[0].removeprefix("# ")
 
@@ -67,7 +67,7 @@ def main() -> None:
             sums = [sums[0] + wall, sums[1] + processor]
         cells = [f"{wall:.0f}", f"{processor:.0f}"] if known else ["–", "–"]
         count = f"{known} of {rows}"
-        lines.append([f"[{titles(entry.name)}]({entry.name}.md)", entry.source, entry.holds, count, *cells])
+        lines.append([f"[{title(entry.name)}]({entry.name}.md)", entry.source, entry.holds, count, *cells])
     head = ["study", "after", "holds", "rows with a cost", "minutes", "processor"]
     total = f"Those that `make studies` runs: {sums[0]:.0f} minutes in all, {sums[1]:.0f} of processors."
     write_file(TARGET, PAGE.format(studies=table(head, lines), total=total).encode())

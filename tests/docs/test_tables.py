@@ -58,7 +58,6 @@ def test_figures_in_a_sentence_are_found_across_lines() -> None:
 
 def test_what_the_readme_shows_is_what_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readme, "FOLDER", tmp_path)
-    assert readme.block("train", "as it was\n") == "as it was\n"
     session = [
         {"command": "firth count a -o b", "printed": "one\n│ google  │ 0.5 │\ntwo\nthree\nthe report is c\n"},
         {"command": "corpus=$(firth info b)", "printed": ""},
@@ -67,10 +66,10 @@ def test_what_the_readme_shows_is_what_was_kept(tmp_path: Path, monkeypatch: pyt
     scores["sets"]["men"] |= {"items": 3000, "covered": 1200, "p_values": [0.0001]}  # type: ignore[index]
     rows = {"train": {"session": session}, "compare": {"session": session, "scores": scores}}
     (tmp_path / "readme.json").write_text(json.dumps({"rows": rows}))
-    assert readme.block("train", "").splitlines()[1:3] == ["$ firth count a -o b", "one"]
-    shown = readme.block("compare", "").splitlines()[1:]
+    assert readme.block("train").splitlines()[1:3] == ["$ firth count a -o b", "one"]
+    shown = readme.block("compare").splitlines()[1:]
     assert shown[:5] == ["$ firth count a -o b", "...", "│ google  │ 0.5 │", "...", "the report is c"]
-    assert "| MEN | 0.500 [0.40, 0.60] | 0.250 [0.20, 0.30] | 1,200 of 3,000 | <0.001 |" in readme.block("scores", "")
+    assert "| MEN | 0.500 [0.40, 0.60] | 0.250 [0.20, 0.30] | 1,200 of 3,000 | <0.001 |" in readme.block("scores")
 
 
 def test_the_readme_shows_the_commands_that_are_run() -> None:
