@@ -13,6 +13,7 @@ import firthian as ft
 from firthian.bayes_stream import BayesStream
 from firthian.models.bayes import BayesianLogistic
 from firthian.models.svi import Likelihood
+from firthian.packing import unpack
 from firthian.run import Run
 from firthian.solvers import streaming, variational
 from firthian.vectors import uncertainty as ask
@@ -36,6 +37,17 @@ def test_natural_parameters_there_and_back():
     streaming._move(natural, words, np.ones(4), nothing, natural.half.copy(), natural.linear.copy(), 0)
     np.testing.assert_allclose(words.means, before.means, rtol=2e-3, atol=1e-4)
     np.testing.assert_allclose(words.covariances, before.covariances, rtol=2e-3, atol=1e-5)
+
+
+def test_what_the_first_batch_says_is_never_less_than_nothing():
+    """Precisions less the priors are those of the data, which are sums of squares; wrong priors leave them indefinite."""
+    stream = streaming.Stream(Likelihood(), 6, Run.create(), 1.0, 3)
+    stream.step(batch_of(0))
+    # Some dimensions are nearly switched off, so their prior weighs much.
+    assert stream.state.relevance.mean.max() > 10
+    for natural in stream.naturals:
+        least = np.linalg.eigvalsh(unpack(natural.half, 6)).min(axis=1)
+        assert least.min() > -1e-3
 
 
 @pytest.mark.parametrize("bound", ["jaakkola", "boehning"])

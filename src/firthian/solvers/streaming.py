@@ -26,7 +26,7 @@ from firthian.packing import pack, unpack
 from firthian.run import Run, one_blas_thread
 from firthian.solvers.base import Solution
 from firthian.solvers.posterior import BLOCK, PARTS, Gaussians, State
-from firthian.solvers.variational import VariationalSweeps, background_of, check_failures, gather_block
+from firthian.solvers.variational import VariationalSweeps, background_of, check_failures, gather_block, settle
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -159,6 +159,8 @@ class Stream:
             relevance_shape=chosen.relevance_shape, relevance_rate=chosen.relevance_rate,
         )  # fmt: skip
         self.state = VariationalSweeps(self.start_sweeps).fit(model, self.dimension, self.run)
+        # What is taken off the posteriors next has to be in them.
+        settle(model, self.state, self.run)
         ones = np.ones(self.dimension)
         self.naturals = (
             Natural.of(self.state.words, ones),

@@ -168,6 +168,15 @@ class VariationalSweeps:
         )
 
 
+def settle(model: BayesianLogistic, state: State, run: Run) -> None:
+    """Sweep once with the precisions and the basis as they are.
+
+    A sweep of ``fit`` ends with both changed, so its posteriors hold the priors of before; after this they hold today's.
+    """
+    background, _ = _update_words(model, state, model.words.unlisted_mass(run), run)
+    _update_contexts(model, state, background, run)
+
+
 def _inner(side: Gaussians, dimension: int) -> Array:
     """Give the covariances of the vectors alone, without the biases', in float32."""
     if side.diagonal:
