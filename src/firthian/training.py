@@ -147,6 +147,8 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
             data = stack.enter_context(find_tokens(job, run, place))
         else:
             data = find_counts(job, run, place)
+            if data.pairs == 0:
+                raise FirthianError("the counts hold no pair of words", hint="use a larger corpus or a wider window")
         if place is not None:
             place.check_data(data)
         dimension = check_dimension(recipe, job.vector_size, *sizes_of(data.vocabulary))

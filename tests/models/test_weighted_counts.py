@@ -36,7 +36,8 @@ def test_hellinger_keeps_the_most_frequent_contexts():
     matrix, counts = random_counts(12)
     made = Hellinger(counts, Run(), contexts=5).matrix().toarray()
     assert not made[:, 5:].any()
-    np.testing.assert_allclose(made[:, :5] ** 2, (matrix / matrix.sum(axis=1, keepdims=True))[:, :5], atol=1e-6)
+    kept = matrix[:, :5]
+    np.testing.assert_allclose(made[:, :5] ** 2, kept / kept.sum(axis=1, keepdims=True), atol=1e-6)
 
 
 @pytest.mark.parametrize("entropy", ["word", "context", "both"])

@@ -59,7 +59,11 @@ class CountingFlags:
     ] = None
     keep_positions: Annotated[
         bool,
-        typer.Option("--keep-positions", help="Left-out words keep their places in windows.", rich_help_panel=_WINDOWS),
+        typer.Option(
+            "--keep-positions",
+            help="Words not in the vocabulary keep their places in windows.",
+            rich_help_panel=_WINDOWS,
+        ),
     ] = False
     min_count: Annotated[
         int | None,

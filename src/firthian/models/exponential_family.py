@@ -173,8 +173,6 @@ class ExponentialFamily:
             raise FirthianError(
                 f"the {family.name} family has no bias {bias!r}", hint=f"give --set bias={' or '.join(family.biases)}"
             )
-        if counts.pairs == 0:
-            raise FirthianError("the counts hold no pair of words", hint="use a larger corpus or a wider window")
         self.counts, self.run, self.family, self.bias = counts, run, family, bias
         self.truncate_weights = truncate_weights
         self.negative = negative

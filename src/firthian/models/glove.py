@@ -64,8 +64,6 @@ class GloVe:
         from firthian.kernels import glove as kernel
 
         counts = self.counts
-        if counts.pairs == 0:
-            raise FirthianError("the counts hold no pair of words", hint="use a larger corpus or a wider window")
         needed = counts.pairs * BYTES_PER_PAIR
         if 0 < self.run.budget < needed:
             raise FirthianError(
