@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from firthian.adapt import PAClassifier, RPAClassifier
-from firthian.adapt.base import ParameterError
+from firthian.adapt.checks import ParameterError
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 from tests.adapt.conftest import COMMON, TOPICS

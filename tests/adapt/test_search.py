@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 from firthian.adapt import PAClassifier, RPAClassifier, search_parameters
-from firthian.adapt.base import ParameterError
+from firthian.adapt.checks import ParameterError
 from firthian.adapt.search import stratified_folds
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from firthian.adapt.checks import ParameterError, check_documents, check_parameters, kind_of
 from firthian.adapt.documents import Bag, count_words, learn_vocabulary, tokenize
-from firthian.adapt.ensemble import MULTI_CLASS, Ensemble, predict_codes
-from firthian.adapt.examples import SCALINGS, WEIGHTINGS, Examples, inverse_document_frequency, scale, weigh
+from firthian.adapt.ensemble import Ensemble, predict_codes
+from firthian.adapt.examples import Examples, inverse_document_frequency, scale, weigh
 from firthian.adapt.learner import Rule
 from firthian.adapt.ngrams import is_ngram
 from firthian.adapt.vectors import FirstPhi, GivenPhi, first_phi
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.corpus.types import TypeTable, VocabularyLimits
 from firthian.corpus.vocabulary import Vocabulary
-from firthian.errors import FirthianError, require, suggest
+from firthian.errors import require
 
 require("sklearn", "sklearn")
 
@@ -34,39 +34,7 @@ from sklearn.utils.validation import (  # noqa: E402
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Runs of words longer than this are too rare to be worth their room.
-LONGEST_NGRAM = 5
-
-__all__ = ["DocumentClassifier", "ParameterError", "check_is_fitted", "is_number", "kind_of"]
-
-
-class ParameterError(FirthianError, ValueError):
-    """A parameter or an input that cannot be used; also a ``ValueError``, as scikit-learn expects."""
-
-
-def is_number(value: Any) -> bool:
-    """Tell real numbers of any kind, NumPy's too, from all else."""
-    return isinstance(value, numbers.Real)
-
-
-def kind_of(X: Any) -> str:
-    """Tell texts from lists of tokens and from matrices.
-
-    >>> kind_of(["a text"]), kind_of([["some", "tokens"]]), kind_of([[0.0, 1.0]])
-    ('texts', 'tokens', 'matrix')
-    """
-    if isinstance(X, str | bytes):
-        raise ParameterError("one string is given", hint="give a list of texts")
-    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__"):
-        return "matrix"
-    for item in X:
-        if isinstance(item, str):
-            return "texts"
-        if not isinstance(item, list | tuple):
-            return "matrix"
-        if item:
-            return "tokens" if isinstance(item[0], str) else "matrix"
-    return "tokens" if len(X) else "matrix"
+__all__ = ["DocumentClassifier", "check_is_fitted"]
 
 
 class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -109,58 +77,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     _table: TypeTable
 
     def _check_parameters(self) -> None:
-        if not is_number(self.C) or not self.C > 0:
-            raise ParameterError(
-                f"C must be larger than 0, got {self.C!r}", hint="with C = 0 no example changes anything; 0.01 is usual"
-            )
-        if math.isinf(self.C):
-            raise ParameterError(
-                "C must be finite",
-                hint="infinite C is the hard margin, which has no solution where w or a document's vector is zero, "
-                "as w is at the start (Remark 1 of the paper); a large C such as 1e6 comes close",
-            )
-        if not isinstance(self.passes, int | np.integer) or self.passes < 1:
-            raise ParameterError(f"passes must be a whole number from 1, got {self.passes!r}", hint="5 is usual")
-        if not isinstance(self.ngrams, int | np.integer) or not 1 <= self.ngrams <= LONGEST_NGRAM:
-            raise ParameterError(
-                f"ngrams must be a whole number from 1 to {LONGEST_NGRAM}, got {self.ngrams!r}",
-                hint="1 is words alone, 2 adds pairs of neighbours",
-            )
-        if not is_number(self.one_hot) or not 0 <= self.one_hot < math.inf:
-            raise ParameterError(f"one_hot must be a number from 0, got {self.one_hot!r}", hint="0 leaves it out")
-        if not isinstance(self.min_count, int | np.integer) or self.min_count < 1:
-            raise ParameterError(
-                f"min_count must be a whole number from 1, got {self.min_count!r}", hint="1 keeps every word"
-            )
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs < -1):
-            raise ParameterError(
-                f"n_jobs must be None or a whole number, got {self.n_jobs!r}", hint="-1 takes every core"
-            )
-        if not isinstance(self.tokenizer, str | Tokenizer):
-            raise ParameterError(
-                f"tokenizer must be a name or a Tokenizer, got {self.tokenizer!r}", hint="'unicode' is usual"
-            )
-        for name, known in (
-            ("weighting", ("auto", *WEIGHTINGS)),
-            ("scaling", SCALINGS),
-            ("multi_class", MULTI_CLASS),
-            ("unseen", ("ignore", "vectors")),
-        ):
-            if getattr(self, name) not in known:
-                raise ParameterError(
-                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}",
-                    hint=suggest(str(getattr(self, name)), known),
-                )
-        if not (self.class_weight in (None, "balanced") or isinstance(self.class_weight, Mapping)):
-            raise ParameterError(
-                f"class_weight must be None, 'balanced' or a dict, got {self.class_weight!r}", hint="see the manual"
-            )
-        for label, weight in self.class_weight.items() if isinstance(self.class_weight, Mapping) else ():
-            if not is_number(weight) or not 0 < weight < math.inf:
-                raise ParameterError(
-                    f"class_weight must be a number above 0, got {weight!r} for {label!r}",
-                    hint="it multiplies C: 1 changes nothing",
-                )
+        check_parameters(self)
 
     def _rule(self) -> Rule:
         return Rule(lam=math.inf, averaged=bool(self.averaged))
@@ -192,7 +109,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             counts.eliminate_zeros()
             return counts, None if y is None else np.asarray(y)
         X = list(X)
-        _check_documents(X, kind)
+        check_documents(X, kind)
         if learn:
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -413,19 +330,3 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         # Vectors are single precision whatever comes in.
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _check_documents(documents: list[Any], kind: str) -> None:
-    wanted = str if kind == "texts" else list | tuple
-    for number, document in enumerate(documents, start=1):
-        if not isinstance(document, wanted):
-            raise ParameterError(
-                f"document {number} is a {type(document).__name__}, others are {kind}",
-                hint="give the column with the text",
-            )
-        if kind == "tokens":
-            for token in document:
-                if not isinstance(token, str):
-                    raise ParameterError(
-                        f"document {number} holds a {type(token).__name__}", hint="tokens must be strings"
-                    )

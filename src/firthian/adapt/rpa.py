@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from firthian.adapt.base import DocumentClassifier, ParameterError, check_is_fitted, is_number
+from firthian.adapt.base import DocumentClassifier, check_is_fitted
+from firthian.adapt.checks import ParameterError, is_number
 from firthian.adapt.examples import Examples
 from firthian.adapt.learner import Rule
 from firthian.adapt.ngrams import is_ngram

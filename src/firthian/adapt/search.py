@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from firthian.adapt.base import DocumentClassifier, ParameterError
+from firthian.adapt.base import DocumentClassifier
+from firthian.adapt.checks import ParameterError
 from firthian.adapt.ensemble import Ensemble, predict_codes
 from firthian.adapt.examples import Examples
 from firthian.errors import suggest

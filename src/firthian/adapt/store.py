@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from firthian._version import __version__
-from firthian.adapt.base import DocumentClassifier, ParameterError
+from firthian.adapt.base import DocumentClassifier
+from firthian.adapt.checks import ParameterError
 from firthian.adapt.ensemble import Ensemble
 from firthian.adapt.learner import Learner
 from firthian.adapt.pa import PAClassifier
