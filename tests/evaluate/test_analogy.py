@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -199,3 +200,17 @@ def test_a_better_model_is_found_better():
     assert found["3cosadd"]["difference"] > 0.3
     assert found["3cosadd"]["p_value"] < 1e-6
     assert compare_analogy(good, good, capitals(10))["3cosmul"] == {"difference": 0, "p_value": 1, "test": "mcnemar"}
+
+
+def test_the_halves_of_a_set_are_compared_too():
+    good = planted()
+    noise = np.random.default_rng(2).normal(size=good.matrix.shape)
+    bad = Vectors((good.matrix + 2 * noise).astype(np.float32), good.vocabulary)
+    whole = capitals(10)
+    half = np.arange(len(whole)) >= 60
+    both = replace(whole, sections=["one", "two"], semantic=[True, False], section_of=half.astype(np.int64))
+    found = compare_analogy(bad, good, both)
+    for name, kept in (("semantic", ~half), ("syntactic", half)):
+        alone = questions([line for line, use in zip(whole.words, kept, strict=True) if use])
+        assert found[name] == compare_analogy(bad, good, alone)
+    assert {key: found[key] for key in ("questions", "3cosadd", "3cosmul")} == compare_analogy(bad, good, whole)

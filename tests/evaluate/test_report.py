@@ -14,6 +14,7 @@ import pytest
 import firthian as ft
 from firthian.errors import FirthianError
 from firthian.evaluate import Evaluation, Pairs, Suite, suites
+from firthian.evaluate.report import show_p
 from firthian.vectors.vectors import Vectors
 from tests.evaluate.conftest import planted
 from tests.evaluate.test_analogy import capitals, questions
@@ -62,6 +63,9 @@ def test_several_models_are_compared_with_the_first(two):
     assert comparison["similarity"]["pairs"]["difference"] == pytest.approx(second - first)
     first, second = (result["analogy"]["q"]["3cosadd"] for result in facts["results"])
     assert comparison["analogy"]["q"]["3cosadd"]["difference"] == pytest.approx(second - first)
+    p_value = show_p(comparison["analogy"]["q"]["semantic"]["3cosadd"]["p_value"])
+    (line,) = (line for line in str(two).splitlines() if "q/semantic" in line and "3cosadd" in line)
+    assert line.rstrip("│ ").endswith(p_value)
 
 
 def test_p_values_stand_in_the_order_of_the_models():

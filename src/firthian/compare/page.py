@@ -117,11 +117,13 @@ def _comparisons(comparison: Comparison) -> str:
 
 
 def _tests(suite: str, facts: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the tests of a set, by what they measure: one of the whole suite, or one for each measure."""
+    """Give the tests of a set, by what they measure: one of the whole suite, or one for each measure, or for those of parts."""
     if "p_value" in facts:
         yield suite, facts
-    else:
-        yield from ((name, test) for name, test in facts.items() if isinstance(test, Mapping))
+        return
+    for name, part in facts.items():
+        if isinstance(part, Mapping):
+            yield from ((name if found is part else f"{name}, {of}", found) for of, found in _tests(name, part))
 
 
 def _shown(test: Mapping[str, Any]) -> tuple[str, ...]:

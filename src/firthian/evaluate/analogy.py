@@ -7,7 +7,7 @@ so that a tie goes to the more frequent word.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,10 +60,7 @@ class AnalogyResult:
         """Give the figures as JSON knows them."""
         questions = self.set
         facts = self.part(np.ones(len(questions), dtype=bool))
-        for name, wanted in (("semantic", True), ("syntactic", False)):
-            kinds = [number for number, kind in enumerate(questions.semantic) if kind is wanted]
-            if kinds:
-                facts[name] = self.part(np.isin(questions.section_of, kinds))
+        facts |= {name: self.part(chosen) for name, chosen in self._halves()}
         facts["sections"] = {
             section: self.part(questions.section_of == number) for number, section in enumerate(questions.sections)
         }
@@ -72,11 +69,27 @@ class AnalogyResult:
             facts["zero_length"] = self.zero_length
         return facts
 
+    def _halves(self) -> Iterator[tuple[str, Array]]:
+        """Give the questions of meaning and those of grammar, where it is known what they ask."""
+        for name, wanted in (("semantic", True), ("syntactic", False)):
+            kinds = [number for number, kind in enumerate(self.set.semantic) if kind is wanted]
+            if kinds:
+                yield name, np.isin(self.set.section_of, kinds)
+
     def compare(self, other: AnalogyResult, run: Run) -> dict[str, Any]:
-        """Test whether the other vectors are different, on the questions that took part for both: McNemar, exact."""
+        """Test whether the other vectors are different, on the questions that took part for both: McNemar, exact.
+
+        The two halves of a set, where it has them, are tested too.
+        """
         if self.set.words != other.set.words:
             raise FirthianError("two results are of different sets", hint="compare results of one set")
         both = self.counted & other.counted
+        facts = self._tests(other, both)
+        # A half that is the whole says nothing new.
+        return facts | {name: self._tests(other, both & half) for name, half in self._halves() if not half.all()}
+
+    def _tests(self, other: AnalogyResult, both: Array) -> dict[str, Any]:
+        """Test each way to answer on some of the questions."""
         facts: dict[str, Any] = {"questions": int(both.sum())}
         for column, method in enumerate(METHODS):
             one, two = self.correct[both, column], other.correct[both, column]

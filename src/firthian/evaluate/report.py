@@ -176,7 +176,9 @@ class Evaluation:
         """Write the p-values of the further models against the first, in their order, where this figure was tested."""
         values = []
         for comparison in self.comparisons:
-            facts = comparison.get(suite, {}).get(name, {})
+            sets = comparison.get(suite, {})
+            whole, _, part = name.rpartition("/")
+            facts = sets.get(name) or sets.get(whole, {}).get(part, {})
             values.append(facts.get(measure, facts).get("p_value"))
         return ", ".join(map(show_p, values)) if any(value is not None for value in values) else ""
 
