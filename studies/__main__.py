@@ -8,12 +8,10 @@ import sys
 import time
 
 from studies import overview
+from studies.overview import BESIDE
 
 #: One after another, each with all cores.
 STUDIES = ("psdvec", "iwlrls", "emf", "defaults", "bayes", "rpa")
-
-#: Fits one CRF after another, each on one core: runs beside the others, when they leave a core idle.
-BESIDE = "chunking"
 
 
 def _start(name: str, flags: list[str], niceness: int = 0) -> subprocess.Popen[bytes]:
