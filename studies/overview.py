@@ -47,8 +47,8 @@ everything on a small text, into `build/studies/quick`.
 {studies}
 *minutes* are those of the rows whose cost is known (`studies/results/costs`), on two cores. Other work had a share of the
 machine for some of them; *processor* minutes depend on that less. `make studies` runs all but the last study and the rows of
-PSDVec on 70 M tokens (`python -m studies.psdvec --large`). Of what is known that is {alone:.0f} minutes one after the other, and
-beside them chunking, {beside:.0f} minutes, with what they leave of the two cores.
+PSDVec on 70 M tokens (`python -m studies.psdvec --large`). Of what is known that is {alone:.0f} minutes one after the other,
+and beside them chunking, {beside:.0f} minutes, with what they leave of the two cores.
 """
 
 
