@@ -151,7 +151,7 @@ def write_page(study: Study, data: Data) -> None:
 
 
 def _batches(row: dict[str, Any]) -> str:
-    return f"{row['batches']} batches in {row['seconds']:.0f} s ({row['peak_bytes'] / 1e9:.1f} GB): {figures_line(row)}"
+    return f"{row['batches']} batches in {row['seconds']:.0f} s: {figures_line(row)}"
 
 
 def claims(rows: dict[str, Any]) -> str:

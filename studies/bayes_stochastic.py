@@ -124,7 +124,6 @@ def whole(data: Data) -> dict[str, Any]:
     return {
         **figures(made),
         "seconds": seconds,
-        "peak_bytes": made.measured["peak_bytes"],
         "batches": made.record["stats"]["batches"],
     }
 
