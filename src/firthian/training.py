@@ -67,7 +67,7 @@ def train(
     ``force`` replaces an existing folder, or unfinished work.
 
     >>> import firthian as ft
-    >>> vectors = ft.train(["a b c a b", "c a b"], "ppmi", counting={"min_count": 1})
+    >>> vectors = ft.train(["a b c a b", "c a b"], "ppmi", counting={"min_count": 1, "sample": 0})
     >>> len(vectors)
     3
     """
@@ -147,11 +147,13 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
             data = stack.enter_context(find_tokens(job, run, place))
         else:
             data = find_counts(job, run, place)
-            if data.pairs == 0:
-                raise FirthianError("the counts hold no pair of words", hint="use a larger corpus or a wider window")
         if place is not None:
             place.check_data(data)
         dimension = check_dimension(recipe, job.vector_size, *sizes_of(data.vocabulary))
+        if isinstance(data, Counts) and data.pairs == 0:
+            raise FirthianError(
+                "the counts hold no pair of words", hint="use a larger corpus, a wider --window, or --sample 0"
+            )
         check_memory(recipe, job.settings, size_of(data, dimension), run.budget)
         model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
         solver = recipe.load("solver")(**recipe.part("solver", job.settings))
