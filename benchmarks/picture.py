@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers import PEERS
-from firthian.explore.figures import renderer_of, save_figure
-from firthian.explore.labels import place_labels
+from firthian.explore.figures import save_figure
+from firthian.explore.labels import draw_labels
 from studies.common import SETS
+
+#: Rows whose names are too long, or say too little, for a picture.
+SHOWN = {"plain": "firth train", "vectorizers PPMI + scikit-learn SVD": "vectorizers + SVD"}
 
 OURS, THEIRS = "#1f6f8b", "#c2571a"
 
@@ -42,26 +45,12 @@ def draw(rows: dict[str, Any], title: str, target: Path) -> None:
         )
     axes.legend(loc="lower right")
     axes.margins(0.12)
-    _label(figure, axes, rows, names)
+    # Places are measured where the layout has put the axes.
+    figure.draw_without_rendering()
+    points = np.array([(rows[name]["wall"], quality(rows[name])) for name in names])
+    shades = [THEIRS if name in PEERS else OURS for name in names]
+    draw_labels(figure, axes, points, [SHOWN.get(name, name) for name in names], shades, fontsize=7.5, gap=6, mark=5)
     save_figure(figure, target, force=True)
-
-
-def _label(figure: Any, axes: Any, rows: dict[str, Any], names: list[str]) -> None:
-    renderer = renderer_of(figure)
-    figure.draw(renderer)
-    shown = {"plain": "firth train"}
-    texts = [axes.text(0, 0, shown.get(name, name), fontsize=7.5) for name in names]
-    boxes = [text.get_window_extent(renderer) for text in texts]
-    points = axes.transData.transform([(rows[name]["wall"], quality(rows[name])) for name in names])
-    frame = axes.get_window_extent(renderer)
-    bounds = (frame.x0, frame.y0, frame.x1, frame.y1)
-    placed = place_labels(points, np.array([(box.width, box.height) for box in boxes]), bounds, gap=6)
-    back = axes.transData.inverted()
-    for number, left, bottom in placed:
-        texts[number].set_position(back.transform((left, bottom)))
-        texts[number].set_color(THEIRS if names[number] in PEERS else OURS)
-    for number in set(range(len(names))) - {number for number, _, _ in placed}:
-        texts[number].remove()
 
 
 if __name__ == "__main__":

@@ -72,12 +72,10 @@ def page(study: Study) -> str:
         return "Not measured.\n"
     total = row["counting"] + row["start"] + sum(row["sweeps"]) + row["after"]
     cpu = sum(row["cpu_sweeps"]) / len(row["cpu_sweeps"])
-    sweeps = ", ".join(f"{seconds:.0f}" for seconds in row["sweeps"])
-    alone = row["counting"] + row["start"] + len(row["sweeps"]) * min(row["sweeps"]) + row["after"]
+    quickest, slowest = min(row["sweeps"]), max(row["sweeps"])
     return (
-        f"{row['words']:,} words: counting {row['counting']:.0f} s, start {row['start']:.0f} s, then {sweeps} s a sweep "
-        f"({cpu:.0f} s of processor time), the last bound and calibration {row['after']:.0f} s: {total / 60:.0f} minutes in "
-        f"all, beside other work. The quickest sweep had both cores to itself; with all of them like it the run takes "
-        f"{alone / 60:.0f} minutes. Peak "
-        f"{row['peak_bytes'] / 1e9:.1f} GB. {figures_line(row)}.\n"
+        f"{row['words']:,} words: counting {row['counting']:.0f} s, start {row['start']:.0f} s, then {quickest:.0f} to "
+        f"{slowest:.0f} s for each of {len(row['sweeps'])} sweeps ({cpu:.0f} s of processor time), the last bound and "
+        f"calibration {row['after']:.0f} s: {total / 60:.0f} minutes in all, while chunking ran beside it at low priority. "
+        f"Peak {row['peak_bytes'] / 1e9:.1f} GB. {figures_line(row)}.\n"
     )

@@ -30,6 +30,9 @@ THEMES = {
 }
 NEIGHBOURS = 22
 
+#: Clouds leave out so many of the most frequent words, as the thesis left out stop words.
+FREQUENT = 200
+
 ELLIPSES = (
     "one",
     "two",
@@ -118,7 +121,7 @@ def draw(study: Study, data: Data) -> None:
         for word in words:
             path = study.picture(f"cloud_{word}")
             if not path.exists() and word in data.counts.vocabulary:
-                plot_cloud(data.counts, word, path, topn=60, order="pmi")
+                plot_cloud(data.counts, word, path, topn=60, min_count=3, skip_frequent=FREQUENT)
     vectors = default_vectors(data)
     for name, (title, seeds) in THEMES.items():
         path = study.picture(name)

@@ -17,6 +17,7 @@ from firthian.solvers.calibration import calibrate
 from firthian.solvers.posterior import State
 from firthian.solvers.variational import VariationalSweeps
 from studies.bayes_data import Data, cells, figures
+from studies.chunking import PAPER as THESIS_CHUNKING
 from studies.common import Study, skip_gram, table, timed
 
 #: Sweeps after which vectors are looked at; the recipe stops at 8.
@@ -121,8 +122,6 @@ THESIS_ANALOGY = {
     "gram5-present-participle": (0.1440, 0.0646), "gram6-nationality-adjective": (0.2548, 0.1936),
     "gram7-past-tense": (0.2358, 0.1779), "gram8-plural": (0.2365, 0.1722), "gram9-plural-verbs": (0.2266, 0.1629),
 }  # fmt: skip
-#: Table 7: F1 of chunking on the development and the test part.
-THESIS_CHUNKING = {"baseline": (94.16, 93.79), "Algorithm 4": (94.26, 93.90), "Brown clusters": (94.67, 94.11)}
 
 #: Our recipes that stand for a row of Table 2.
 STANDING_FOR = {"hpca": "PCA", "oscca": "Eigenwords (OSCCA)", "tscca": "Eigenwords (TSCCA)"}
@@ -201,7 +200,10 @@ def wordsim_table(study: Study) -> str:
     lines = []
     for name, figure in THESIS_WORDSIM.items():
         row = ours.get(name)
-        lines.append([name, f"{figure:.3f}", "–" if row is None else f"{row['ws353']:.3f}"])
+        shown = "–" if row is None else f"{row['ws353']:.3f}"
+        if row is not None and "ci95" in row:
+            shown += " [{:.2f}, {:.2f}]".format(*row["ci95"])
+        lines.append([name, f"{figure:.3f}", shown])
     return table(["Table 2", "thesis (RCV1)", "ours"], lines)
 
 
@@ -221,7 +223,7 @@ def analogy_table(study: Study) -> str:
 
 def chunking_table(study: Study) -> str:
     """Write Table 7."""
-    lines = [["thesis", name, *(f"{figure:.2f}" for figure in pair)] for name, pair in THESIS_CHUNKING.items()]
+    lines = [["thesis", name, *pair] for name, pair in THESIS_CHUNKING.items()]
     for key, row in study.rows.items():
         if key.startswith("chunking/"):
             lines.append(["ours", key.split("/")[1], f"{100 * row['development_f1']:.2f}", f"{100 * row['f1']:.2f}"])

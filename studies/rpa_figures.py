@@ -100,6 +100,10 @@ def draw_planes(path: Path) -> None:
         span = np.array([-6.0, 6.0])
         for offset, style in ((0, "-"), (1, ":"), (-1, ":")):
             axes.plot(span, (offset - w[0] * span) / w[1], "k", linestyle=style, linewidth=1)
-        right = float(np.mean((places @ w > 0) == y))
-        axes.set(title=f"{title}: {right:.0%} right", xlim=(-6, 6), ylim=(-6, 6))
+        right = (places @ w > 0) == y
+        shares = (
+            f"{right[train].mean():.0%} of training documents right, {right[order[160:]].mean():.0%} of test documents"
+        )
+        axes.set_title(f"{title}: {shares}", fontsize=9)
+        axes.set(xlim=(-6, 6), ylim=(-6, 6))
     figure.savefig(path, dpi=120)

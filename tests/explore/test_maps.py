@@ -157,6 +157,19 @@ def test_labels_do_not_overlap() -> None:
     assert len(place_labels(points, sizes, (0, 0, 300, 300), most=5)) == 5
 
 
+def test_labels_leave_marks_free_where_they_can() -> None:
+    # A second point stands where the first one's label would: to its right.
+    points, sizes, bounds = np.array([[50.0, 50.0], [60.0, 50.0]]), np.full((2, 2), 12.0), (0, 0, 100, 100)
+    (_, left, _), *_ = place_labels(points, sizes, bounds)
+    assert left == 52
+    for _, left, bottom in place_labels(points, sizes, bounds, gap=4, mark=3):
+        for x, y in points:
+            assert left >= x + 3 or left + 12 <= x - 3 or bottom >= y + 3 or bottom + 12 <= y - 3
+    # Where marks are everywhere, labels are written all the same.
+    crowd = np.array([[x, y] for x in range(5, 100, 5) for y in range(5, 100, 5)], dtype=float)
+    assert len(place_labels(crowd, np.full((len(crowd), 2), 12.0), bounds, gap=4, mark=3)) > 10
+
+
 def test_ellipses_are_those_of_draws() -> None:
     """The ellipse of a word covers the directions of draws from its posterior as far as promised: about 90 %."""
     vectors = planted(uncertain=True)
@@ -239,6 +252,19 @@ def test_a_cloud_of_few_words_has_a_page_that_fits(tmp_path: Path) -> None:
     assert imread(tmp_path / "few.png").shape[1] < 0.7 * imread(tmp_path / "many.png").shape[1]
 
 
+def test_frequent_words_can_be_left_out_of_contexts() -> None:
+    from firthian.explore.contexts import context_words
+
+    counts = count(["the tea with the milk", "the cup of tea the", "the tea and tea"], window=5, min_count=1)
+    everything = {one.word for one in context_words(counts, "tea", min_count=0)}
+    # "the" is seen five times, "tea" four times, all others once.
+    assert everything == {"the", "tea", "with", "milk", "cup", "of", "and"}
+    for number, first in enumerate(("the", "tea"), 1):
+        everything.remove(first)
+        assert {one.word for one in context_words(counts, "tea", min_count=0, skip_frequent=number)} == everything
+    assert context_words(counts, "tea", min_count=0, skip_frequent=99) == []
+
+
 @needs_matplotlib
 def test_cloud(firth, tmp_path: Path) -> None:
     text = ["hot tea with milk and sugar", "cold tea with lemon", "the $math$ of tea _x^2"] * 6
@@ -247,6 +273,9 @@ def test_cloud(firth, tmp_path: Path) -> None:
     assert outcome.code == 0, outcome.err
     assert re.search(r": (\d+) contexts of tea", outcome.out)
     assert int(outcome.out.split(": ")[1].split()[0]) >= 6
+    firth(
+        "map", tmp_path / "counts", "--cloud", "tea", "-o", tmp_path / "d.png", "--min-count", "1", "--skip-frequent", "99"
+    ).complains("beside the 99 most frequent words")  # fmt: skip
     firth("map", tmp_path / "counts", "--cloud", "te", "-o", tmp_path / "d.png").complains("not in the vocabulary")
     firth("map", tmp_path / "counts", "--cloud", "tea", "-o", tmp_path / "d.png", "--min-count", "999").complains(
         "no context counted"

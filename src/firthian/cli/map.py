@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ def draw_map(
     cloud: Annotated[str | None, typer.Option(help="Draw a cloud of this word's contexts, from counts.")] = None,
     order: Annotated[str, typer.Option(help="Choose a cloud's contexts by pmi or count.")] = "pmi",
     min_count: Annotated[float, typer.Option(help="Leave out a cloud's contexts counted less often.", min=0)] = 5.0,
+    skip_frequent: Annotated[
+        int, typer.Option(help="Leave out a cloud's contexts that are among the so many most frequent words.", min=0)
+    ] = 0,
     seed: Seed = 1,
     workers: Workers = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute anew, and keep nothing.")] = False,
@@ -43,7 +46,7 @@ def draw_map(
     from firthian.vectors.loading import open_vectors
 
     if cloud is not None:
-        _draw_cloud(source, cloud, output, order, min_count, force)
+        _draw_cloud(source, cloud, output, force, order=order, min_count=min_count, skip_frequent=skip_frequent)
         return
     check_picture(output, SUFFIXES, force)
     options = Options(method, perplexity, seed)
@@ -58,11 +61,11 @@ def draw_map(
     say(f"{output}: {len(made):,} words, {shown:,} with a label")
 
 
-def _draw_cloud(source: str, word: str, output: str, order: str, min_count: float, force: bool) -> None:
+def _draw_cloud(source: str, word: str, output: str, force: bool, **choice: Any) -> None:
     from firthian.cooccurrence.counts import Counts
     from firthian.explore.cloud import plot_cloud
 
-    made = plot_cloud(Counts.load(source, verify=False), word, output, order=order, min_count=min_count, force=force)
+    made = plot_cloud(Counts.load(source, verify=False), word, output, force=force, **choice)
     missing = f", {len(made.left_out)} more found no place" if made.left_out else ""
     say(f"{output}: {len(made.drawn)} contexts of {word}{missing}")
 

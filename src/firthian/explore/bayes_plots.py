@@ -11,6 +11,7 @@ import numpy as np
 
 from firthian.errors import FirthianError, require
 from firthian.explore.figures import plain_text, save_figure
+from firthian.explore.labels import draw_labels
 from firthian.storage import check_target
 from firthian.vectors.uncertainty import covariances
 from firthian.vectors.vectors import Vectors
@@ -91,15 +92,19 @@ def plot_ellipses(
     points = centred @ plane.T
     shapes = plane @ covariances(vectors, numbers) @ plane.T
     figure, axes = _figure(6.4, 6.4)
-    for word, point, shape in zip(words, points, shapes, strict=True):
+    for point, shape in zip(points, shapes, strict=True):
         values, basis = np.linalg.eigh(shape)
         width, height = 2 * deviations * np.sqrt(np.maximum(values, 0))
         angle = np.degrees(np.arctan2(basis[1, 0], basis[0, 0]))
         axes.add_patch(_patches().Ellipse(point, width, height, angle=angle, alpha=0.25))
-        axes.annotate(plain_text(word), point, ha="center", va="center", fontsize=8, parse_math=False)
     axes.scatter(points[:, 0], points[:, 1], s=4)
     axes.autoscale_view()
     axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("first main axis of these words")
+    axes.set_ylabel("second main axis")
+    # Places are measured where the layout has put the axes.
+    figure.draw_without_rendering()
+    draw_labels(figure, axes, points, words, ["black"] * len(words), fontsize=8, gap=4, mark=2)
     return _save(figure, path)
 
 

@@ -40,17 +40,21 @@ def plot_cloud(
     topn: int = 80,
     min_count: float = 5.0,
     order: str = "pmi",
+    skip_frequent: int = 0,
     force: bool = False,
 ) -> Cloud:
     """Draw the contexts of a word, as far as they find a place.
 
     With the order ``pmi`` the words that keep its company most faithfully are chosen, with ``count`` the most frequent.
+    The ``skip_frequent`` most frequent words of the vocabulary are left out.
     """
     target = check_picture(path, (".png", ".svg"), force)
-    found = context_words(counts, word, topn, min_count, order)
+    found = context_words(counts, word, topn, min_count, order, skip_frequent)
     if not found:
         raise FirthianError(
-            f"{word!r} has no context counted {min_count:g} times", hint="lower --min-count, or choose another word"
+            f"{word!r} has no context counted {min_count:g} times"
+            + (f" beside the {skip_frequent:,} most frequent words" if skip_frequent else ""),
+            hint=f"lower --min-count{' or --skip-frequent' if skip_frequent else ''}, or choose another word",
         )
     strength = np.array([one.pmi if order == "pmi" else one.count for one in found])
     sizes = font_sizes(strength)

@@ -29,9 +29,11 @@ class Context:
 
 
 def context_words(
-    counts: Counts, word: str, topn: int = 30, min_count: float = 5.0, order: str = "pmi"
+    counts: Counts, word: str, topn: int = 30, min_count: float = 5.0, order: str = "pmi", skip_frequent: int = 0
 ) -> list[Context]:
     """Give a word's contexts, the strongest first, among those counted at least ``min_count`` times with it.
+
+    The ``skip_frequent`` most frequent words of the vocabulary, function words mostly, are left out.
 
     >>> import firthian as ft
     >>> counts = ft.count(["hot tea", "hot tea", "cold tea", "hot sun"], window=1, min_count=1)
@@ -43,7 +45,8 @@ def context_words(
     row = counts.vocabulary[word]
     low, high = int(counts.indptr[row]), int(counts.indptr[row + 1])
     columns, values = np.asarray(counts.indices[low:high]), counts.values[low:high].astype(np.float64)
-    kept = values >= max(min_count, 1e-12)
+    frequent = np.argsort(-counts.vocabulary.counts, kind="stable")[:skip_frequent]
+    kept = (values >= max(min_count, 1e-12)) & ~np.isin(columns, frequent)
     columns, values = columns[kept], values[kept]
     # PMI = log(X·x / (x_i·x_j))
     pmi = np.log(values * counts.total / (counts.row_sums[row] * counts.column_sums[columns]))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from firthian.explore.figures import plain_text, renderer_of
+
 Array = np.ndarray[Any, np.dtype[Any]]
+Box = tuple[float, float, float, float]
 
 #: Where a label's box may stand, as shares of its size: right, left, above, below, and the four corners.
 _PLACES = (
@@ -15,29 +19,81 @@ _PLACES = (
 
 
 def place_labels(
-    points: Array, sizes: Array, bounds: tuple[float, float, float, float], gap: float = 2.0, most: int | None = None
+    points: Array,
+    sizes: Array,
+    bounds: tuple[float, float, float, float],
+    gap: float = 2.0,
+    most: int | None = None,
+    mark: float = 0.0,
 ) -> list[tuple[int, float, float]]:
     """Give (label, left, bottom) of every label that finds a free place, in the order of importance given.
 
     ``points`` and ``sizes`` (width, height) are in one unit, such as pixels; ``bounds`` are (left, bottom, right, top).
-    A label that would cover another, or leave the bounds, is left out.
+    A label that would cover another, or leave the bounds, is left out. Where points are drawn as marks that reach so far
+    from their centres, a label covers one only if every other place round its own point is taken.
 
     >>> points = np.array([[5.0, 5.0], [5.0, 5.0], [50.0, 5.0]])
     >>> [label for label, _, _ in place_labels(points, np.full((3, 2), 4.0), (-5, 0, 60, 10))]
     [0, 1, 2]
     """
-    taken = Boxes(bounds, sizes)
+    taken, marks = Boxes(bounds, sizes), Boxes(bounds, sizes)
+    if mark > 0:
+        for x, y in points.tolist():
+            marks.add((x - mark, y - mark, x + mark, y + mark))
     placed: list[tuple[int, float, float]] = []
     for number, ((x, y), (width, height)) in enumerate(zip(points.tolist(), sizes.tolist(), strict=True)):
         if most is not None and len(placed) >= most:
             break
-        for across, up in _PLACES:
-            left = x + across * width + gap * (1 if across == 0 else -1 if across == -1 else 0)
-            bottom = y + up * height + gap * (1 if up == 0 else -1 if up == -1 else 0)
-            if taken.put((left, bottom, left + width, bottom + height)):
-                placed.append((number, left, bottom))
-                break
+        corners = [
+            (
+                x + across * width + gap * (1 if across == 0 else -1 if across == -1 else 0),
+                y + up * height + gap * (1 if up == 0 else -1 if up == -1 else 0),
+            )
+            for across, up in _PLACES
+        ]
+        free = [
+            box
+            for left, bottom in corners
+            if taken.free(box := (left, bottom, left + width, bottom + height))
+        ]  # fmt: skip
+        if free:
+            chosen = next((box for box in free if marks.free(box)), free[0])
+            taken.add(chosen)
+            placed.append((number, *chosen[:2]))
     return placed
+
+
+def draw_labels(
+    figure: Any,
+    axes: Any,
+    points: Array,
+    names: Sequence[str],
+    colours: Sequence[Any],
+    *,
+    fontsize: float = 7.0,
+    gap: float = 2.0,
+    mark: float = 0.0,
+) -> int:
+    """Write names beside points of a figure whose limits are set, the first the most important; give how many found a place."""
+    renderer = renderer_of(figure)
+    style = {"fontsize": fontsize, "transform": axes.transAxes, "va": "bottom", "ha": "left", "parse_math": False}
+    texts = [
+        axes.text(0, 0, plain_text(name), color=colour, **style) for name, colour in zip(names, colours, strict=True)
+    ]
+    # Sizes are measured, not guessed.
+    extents = [text.get_window_extent(renderer) for text in texts]
+    sizes = np.array([[extent.width, extent.height] for extent in extents]).reshape(-1, 2)
+    box = axes.get_window_extent(renderer)
+    placed = place_labels(axes.transData.transform(points), sizes, tuple(box.extents), gap, mark=mark)
+    kept = {number: (left, bottom) for number, left, bottom in placed}
+    for number, text in enumerate(texts):
+        if number in kept:
+            # As shares of the axes, because an SVG has another resolution than the one measured in.
+            left, bottom = kept[number]
+            text.set_position(((left - box.x0) / box.width, (bottom - box.y0) / box.height))
+        else:
+            text.remove()
+    return len(placed)
 
 
 class Boxes:
@@ -46,22 +102,35 @@ class Boxes:
     def __init__(self, bounds: tuple[float, float, float, float], sizes: Array) -> None:
         self.bounds = bounds
         self.cell = max(1e-9, float(sizes.mean(axis=0).max())) if len(sizes) else 1.0
-        self.cells: dict[tuple[int, int], list[tuple[float, float, float, float]]] = {}
+        self.cells: dict[tuple[int, int], list[Box]] = {}
 
-    def put(self, box: tuple[float, float, float, float]) -> bool:
+    def put(self, box: Box) -> bool:
         """Add a box if it is inside the bounds and covers no other."""
+        if not self.free(box):
+            return False
+        self.add(box)
+        return True
+
+    def free(self, box: Box) -> bool:
+        """Say whether a box is inside the bounds and covers no other."""
         left, bottom, right, top = box
         if left < self.bounds[0] or bottom < self.bounds[1] or right > self.bounds[2] or top > self.bounds[3]:
             return False
-        keys = [
+        return not any(
+            left < c and a < right and bottom < d and b < top
+            for key in self._keys(box)
+            for a, b, c, d in self.cells.get(key, ())
+        )
+
+    def add(self, box: Box) -> None:
+        """Add a box, whatever it covers."""
+        for key in self._keys(box):
+            self.cells.setdefault(key, []).append(box)
+
+    def _keys(self, box: Box) -> list[tuple[int, int]]:
+        left, bottom, right, top = box
+        return [
             (i, j)
             for i in range(int(left // self.cell), int(right // self.cell) + 1)
             for j in range(int(bottom // self.cell), int(top // self.cell) + 1)
         ]
-        for key in keys:
-            for a, b, c, d in self.cells.get(key, ()):
-                if left < c and a < right and bottom < d and b < top:
-                    return False
-        for key in keys:
-            self.cells.setdefault(key, []).append(box)
-        return True

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import require
-from firthian.explore.figures import COLOURS, check_picture, plain_text, renderer_of, save_figure
-from firthian.explore.labels import place_labels
+from firthian.explore.figures import COLOURS, check_picture, plain_text, save_figure
+from firthian.explore.labels import draw_labels
 from firthian.explore.word_map import WordMap
 from firthian.vectors.formats.base import new_file
 
@@ -55,27 +55,12 @@ def _draw(made: WordMap, target: Any, title: str, labels: int | None, size: floa
         _draw_ellipses(axes, made, shades)
     axes.margins(0.04)
     axes.autoscale_view()
-    places = axes.transData.transform(made.points)
-    box = axes.get_window_extent()
-    # Sizes are measured, not guessed; only as many words as could ever find room.
+    # Only as many words as could ever find room.
     shown = min(len(made), labels if labels is not None else 3000)
-    style = {"fontsize": 7, "transform": axes.transAxes, "va": "bottom", "ha": "left", "parse_math": False}
-    texts = [axes.text(0, 0, plain_text(made.words[i]), color=shades[i], **style) for i in range(shown)]
-    renderer = renderer_of(figure)
-    extents = [text.get_window_extent(renderer) for text in texts]
-    sizes = np.array([[extent.width, extent.height] for extent in extents])
-    placed = place_labels(places[:shown], sizes.reshape(-1, 2), tuple(box.extents))
-    kept = {number: (left, bottom) for number, left, bottom in placed}
-    for number, text in enumerate(texts):
-        if number in kept:
-            # As shares of the axes, because an SVG has another resolution than the one measured in.
-            left, bottom = kept[number]
-            text.set_position(((left - box.x0) / box.width, (bottom - box.y0) / box.height))
-        else:
-            text.remove()
+    placed = draw_labels(figure, axes, made.points[:shown], made.words[:shown], shades[:shown])
     figure.text(0.5, 0.985, plain_text(title), ha="center", va="top", fontsize=11, parse_math=False)
     save_figure(figure, target, force)
-    return len(placed)
+    return placed
 
 
 def _draw_ellipses(axes: Any, made: WordMap, shades: Array) -> None:
