@@ -41,8 +41,9 @@ PAGE = """# Studies
 
 The experiments of the five papers, done again with Firthian: our figures beside theirs, and which of their claims hold here.
 The papers' corpora are larger or not to be had, so figures compare down a column, not across corpora; each page says what it
-was made of. `make studies` computes what is not in `studies/results` yet and writes these pages; `make studies-quick` tries
-everything on a small text, into `build/studies/quick`.
+was made of, mostly [Wikipedia](../datasets.md#the-text-of-our-figures). `make studies` computes what is not in
+`studies/results` yet and writes these pages; `make studies-quick` tries everything on a small text, into
+`build/studies/quick`.
 
 {studies}
 *minutes* are those of the rows whose cost is known (`studies/results/costs`), on two cores. Other work had a share of the

@@ -1,4 +1,4 @@
-"""Firthian: count a corpus once, then get word vectors from any count-based model.
+"""Firthian: count a corpus once, then get word vectors from every kind of count-based model.
 
 text --corpus--> ids + Vocabulary --cooccurrence--> Counts --models x solvers--> Vectors --> evaluate, adapt, explore
 

@@ -37,7 +37,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     draw = np.random.default_rng(7)
     documents, labelled = [], []
-    for number in range(1200):
+    for number in range(3600):
         label, words = list(TOPICS.items())[number % len(TOPICS)]
         rarer = [f"{label}{rank}" for rank in range(30)]
         text = " ".join(draw.choice(np.array([*words.split() * 4, *COMMON.split() * 2, *rarer]), size=24))

@@ -41,6 +41,8 @@ def test_every_page_is_built(site: Path) -> None:
     for page in DOCS.rglob("*.md"):
         assert (site / page.relative_to(DOCS)).with_suffix(".html").is_file()
     assert "House rules" in (site / "contributing.html").read_text()
+    assert "gensim skip-gram" in (site / "benchmarks.html").read_text()
+    assert "semantic versioning" in (site / "changelog.html").read_text()
 
 
 def test_the_reference_shows_signatures_and_examples(site: Path) -> None:
