@@ -215,8 +215,12 @@ def _psd() -> Iterator[Sentence]:
         "similarity scores rise by {} to {}, SimLex falls by {}",
         [f"{value:.3f}" for value in (min(gains), max(gains), plain["simlex999"] - centred["simlex999"])],
     )
-    paper = study("psdvec")["psd, the paper's settings (flat left window 3, cut 0.02 %)"]["scores"]
-    yield "no sub-sampling) has MTurk {}", [short(paper["mturk287"])]
+    found = study("psdvec")
+    paper = next(row["scores"] for name, row in found.items() if name.startswith("psd, counted as the paper does"))
+    yield (
+        "has MTurk {} against {}, MSR {} against {} and Google {} against {}",
+        [short(row[name]) for name in ("mturk287", "msr", "google") for row in (paper, found["psd"]["scores"])],
+    )
 
 
 def _spectral() -> Iterator[Sentence]:
