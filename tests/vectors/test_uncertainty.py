@@ -31,17 +31,45 @@ def gaussian_vectors(kind: str = "packed", scale: float = 0.05, seed: int = 0, d
     return Vectors(matrix, Vocabulary(WORDS, [60, 50, 40, 30, 20, 1000]), extras=extras)
 
 
+def drawn_cosines(vectors: Vectors, first: int, second: int, number: int = 40_000) -> np.ndarray:
+    parts = ask._draws(vectors, np.array([first, second]), number, np.random.default_rng(1))
+    units = [drawn / np.linalg.norm(drawn, axis=2, keepdims=True) for drawn in parts]
+    return np.concatenate([np.sum(unit[0] * unit[1], axis=1) for unit in units])
+
+
+def held(vectors: Vectors, first: int, second: int, level: float = 0.9) -> float:
+    """The share of draws within the interval."""
+    low, high = ask.similarity_interval(vectors, WORDS[first], WORDS[second], level)
+    cosines = drawn_cosines(vectors, first, second)
+    return float(np.mean((cosines > low) & (cosines < high)))
+
+
 @pytest.mark.parametrize("kind", ["packed", "full", "diagonal"])
 def test_intervals_agree_with_draws(kind):
     vectors = gaussian_vectors(kind, 0.02)
-    drawn = ask._draw(vectors, np.array([0, 1]), 200_000, np.random.default_rng(1))
-    unit = drawn / np.linalg.norm(drawn, axis=2, keepdims=True)
-    cosines = np.sum(unit[0] * unit[1], axis=1)
+    assert held(vectors, 0, 1) == pytest.approx(0.9, abs=0.03)
     low, high = ask.similarity_interval(vectors, "tea", "coffee", 0.9)
-    assert np.mean((cosines > low) & (cosines < high)) == pytest.approx(0.9, abs=0.03)
     assert ask.similarity_interval(vectors, "coffee", "tea", 0.9) == pytest.approx((low, high))
     narrow = ask.similarity_interval(vectors, "tea", "coffee", 0.5)
     assert low < narrow[0] < narrow[1] < high
+
+
+@pytest.mark.parametrize("relative", [0.03, 0.1, 0.3, 1.0, 1.6])
+@pytest.mark.parametrize("cosine", [-0.5, 0.0, 0.8, 0.99, 1.0])
+def test_intervals_hold_their_share_however_uncertain_the_words(relative, cosine):
+    # two words of length 1 and 60 dimensions; the noise is as long as ``relative`` says, and not the same in all directions
+    d, random = 60, np.random.default_rng(4)
+    matrix = np.zeros((2, d), dtype=np.float32)
+    matrix[0, 0], matrix[1, :2] = 1, (cosine, np.sqrt(1 - cosine**2))
+    spread = random.uniform(0.5, 2, (2, d))
+    spread *= relative**2 / spread.sum(axis=1, keepdims=True)
+    vectors = Vectors(matrix, Vocabulary(WORDS[:2]), extras={"variances": spread.astype(np.float32)})
+    assert held(vectors, 0, 1) == pytest.approx(0.9, abs=0.03)
+
+
+def test_a_word_with_itself_has_no_interval():
+    vectors = gaussian_vectors()
+    assert ask.similarity_interval(vectors, "tea", "tea") == (1, 1)
 
 
 def test_packed_and_full_covariances_are_the_same_thing():
@@ -55,7 +83,22 @@ def test_inflation_of_the_record_widens():
     before = ask.similarity_interval(vectors, "tea", "cup")
     vectors.record["stats"] = {"inflation": 2.0}
     after = ask.similarity_interval(vectors, "tea", "cup")
-    assert after[0] < before[0] < before[1] < after[1]
+    assert after[1] - after[0] > before[1] - before[0]
+
+
+def test_a_word_that_is_asked_about_twice_is_the_same_in_every_draw():
+    # a : b :: a : ? is the question for b's neighbours, whatever a is and however uncertain
+    random = np.random.default_rng(0)
+    matrix = random.normal(size=(30, 6)).astype(np.float32)
+    words = [f"w{n}" for n in range(30)]
+    vectors = Vectors(matrix, Vocabulary(words), extras={"variances": np.full((30, 6), 0.3, dtype=np.float32)})
+    drawn = np.concatenate(list(ask._draws(vectors, np.arange(30), 5000, random)), axis=1)
+    drawn /= np.linalg.norm(drawn, axis=2, keepdims=True)
+    scores = np.einsum("wnd,nd->nw", drawn, drawn[1])
+    scores[:, :2] = -np.inf
+    truth = dict(zip(words, np.bincount(scores.argmax(axis=1), minlength=30) / 5000, strict=True))
+    for answer in ask.analogy(vectors, "w0", "w1", "w0", topn=5, draws=5000):
+        assert answer.probability == pytest.approx(truth[answer.word], abs=0.03)
 
 
 def test_product_kernel_is_the_integral_of_both_densities():

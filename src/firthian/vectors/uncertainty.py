@@ -7,7 +7,7 @@ someone measured one, multiplies every covariance (docs/derivations/bayes.md, se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
@@ -20,14 +20,15 @@ from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Words whose covariances are unpacked together.
-_BLOCK = 1024
+#: Bytes of the covariances that are unpacked together.
+_BLOCK_BYTES = 64_000_000
 
 #: Words that may come first in an analogy: the best by their means. Others have no chance worth a draw.
 _CANDIDATES = 200
 
-#: All draws are held at once; these many tell probabilities of a percent apart with room to spare.
+#: These many tell probabilities of a percent apart with room to spare; so many are drawn at a time.
 _MOST_DRAWS = 20_000
+_DRAWS_AT_ONCE = 250
 
 SCORES = ("cosine", "product-kernel")
 
@@ -114,7 +115,8 @@ def _inflated(vectors: Vectors, spread: Array) -> Array:
 def similarity_interval(vectors: Vectors, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
     """Give the central interval of the cosine of two words, under their posteriors.
 
-    By the delta method on the scale of atanh, so that it stays within -1 and 1. A word with itself has no interval.
+    By the moments of both vectors, on the scale of atanh, so that it stays within -1 and 1. Noise turns vectors away from
+    each other: where a word is uncertain the interval lies below the cosine of the means. A word with itself has none.
     """
     low, high = _intervals(vectors, vectors.vocabulary[first], np.array([vectors.vocabulary[second]]), level)
     return float(low[0]), float(high[0])
@@ -153,8 +155,8 @@ def product_kernel(vectors: Vectors, word: str, others: Sequence[str] | None = N
     out = np.empty(rows.size)
     own = covariances(vectors, [number])
     own_log = np.linalg.slogdet(own)[1][0]
-    for start in range(0, rows.size, _BLOCK):
-        block = rows[start : start + _BLOCK]
+    for part in _blocks(rows.size, vectors.vector_size):
+        block = rows[part]
         other = covariances(vectors, block)
         gap = (vectors.matrix[block] - vectors.matrix[number]).astype(np.float64)
         total = own + other
@@ -166,7 +168,7 @@ def product_kernel(vectors: Vectors, word: str, others: Sequence[str] | None = N
             ) from None
         # log K(i,j) - (log K(i,i) + log K(j,j))/2; the powers of 2 pi cancel, log det(2 S) = d log 2 + log det S.
         mean_log = vectors.vector_size * np.log(2) + (own_log + np.linalg.slogdet(other)[1]) / 2
-        out[start : start + _BLOCK] = -0.5 * (np.linalg.slogdet(total)[1] - mean_log + np.sum(gap * solved, axis=1))
+        out[part] = -0.5 * (np.linalg.slogdet(total)[1] - mean_log + np.sum(gap * solved, axis=1))
     return out
 
 
@@ -190,8 +192,8 @@ def uncertainties(vectors: Vectors) -> dict[str, Array]:
     """Give what ``uncertainty`` says of every word, as arrays by name: for tables and other tools."""
     _require(vectors)
     parts = []
-    for start in range(0, len(vectors), _BLOCK):
-        rows = np.arange(start, min(start + _BLOCK, len(vectors)))
+    for part in _blocks(len(vectors), vectors.vector_size):
+        rows = np.arange(part.start, part.stop)
         found = covariances(vectors, rows)
         trace = np.trace(found, axis1=1, axis2=2)
         lengths = np.maximum(np.linalg.norm(vectors.matrix[rows].astype(np.float64), axis=1), 1e-30)
@@ -218,7 +220,7 @@ def least_certain(
     if not len(vectors):
         raise FirthianError("there are no words to be unsure of", hint="give other vectors")
     traces = np.concatenate(
-        [variances(vectors, slice(start, start + _BLOCK)).sum(axis=1) for start in range(0, len(vectors), _BLOCK)]
+        [variances(vectors, part).sum(axis=1) for part in _blocks(len(vectors), vectors.vector_size)]
     )
     counts = np.maximum(vectors.vocabulary.counts, 1)
     lengths = np.maximum(np.linalg.norm(vectors.matrix, axis=1), 1e-30)
@@ -253,22 +255,27 @@ def analogy(vectors: Vectors, a: str, b: str, c: str, topn: int = 10, draws: int
     best = np.argsort(-scores, kind="stable")[: min(_CANDIDATES, len(vectors) - len(set(asked)))]
     if not best.size:
         return []
-    random = np.random.default_rng([seed, 9])
-    sampled = _draw(vectors, np.concatenate([asked, best]), draws, random)
-    sampled /= np.maximum(np.linalg.norm(sampled, axis=2, keepdims=True), 1e-30)
-    target = sampled[1] - sampled[0] + sampled[2]
-    wins = np.bincount(np.einsum("wnd,nd->nw", sampled[3:], target).argmax(axis=1), minlength=best.size)
+    # A word that is asked about twice is the same word in every draw.
+    rows, place = np.unique(asked, return_inverse=True)
+    wins = np.zeros(best.size, dtype=np.int64)
+    for sampled in _draws(vectors, np.concatenate([rows, best]), draws, np.random.default_rng([seed, 9])):
+        sampled /= np.maximum(np.linalg.norm(sampled, axis=2, keepdims=True), 1e-30)
+        target = sampled[place[1]] - sampled[place[0]] + sampled[place[2]]
+        first = np.einsum("wnd,nd->nw", sampled[rows.size :], target).argmax(axis=1)
+        wins += np.bincount(first, minlength=best.size)
     order = np.lexsort((np.arange(best.size), -wins))[: max(0, topn)]
     words = vectors.vocabulary.words
     return [Answer(words[best[k]], float(scores[best[k]]), float(wins[k] / draws)) for k in order]
 
 
-def _draw(vectors: Vectors, rows: Array, draws: int, random: np.random.Generator) -> Array:
-    """Draw from the posteriors of some words: (words, draws, d)."""
-    noise = random.standard_normal((rows.size, draws, vectors.vector_size))
+def _draws(vectors: Vectors, rows: Array, number: int, random: np.random.Generator) -> Iterator[Array]:
+    """Draw from the posteriors of some words, a part of the draws at a time: (words, draws, d)."""
     values, basis = np.linalg.eigh(covariances(vectors, rows))
-    roots = basis * np.sqrt(np.maximum(values, 0))[:, None, :]
-    return np.asarray(vectors.matrix[rows].astype(np.float64)[:, None, :] + noise @ roots.transpose(0, 2, 1))
+    roots = (basis * np.sqrt(np.maximum(values, 0))[:, None, :]).transpose(0, 2, 1)
+    means = vectors.matrix[rows].astype(np.float64)[:, None, :]
+    for start in range(0, number, _DRAWS_AT_ONCE):
+        now = min(_DRAWS_AT_ONCE, number - start)
+        yield means + random.standard_normal((rows.size, now, vectors.vector_size)) @ roots
 
 
 def _cosines(vectors: Vectors, number: int) -> Array:
@@ -286,20 +293,50 @@ def check_level(level: float) -> None:
 def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tuple[Array, Array]:
     check_level(level)
     _require(vectors)
-    first = vectors.matrix[number].astype(np.float64)
-    second = vectors.matrix[others].astype(np.float64)
-    length, lengths = max(np.linalg.norm(first), 1e-30), np.maximum(np.linalg.norm(second, axis=1), 1e-30)
-    cosine = second @ first / (length * lengths)
-    # The gradient of the cosine: (v/|v| - cos·u/|u|)/|u|, and the same for v.
-    by_first = (second / lengths[:, None] - cosine[:, None] * first / length) / length
-    by_second = (first / length - cosine[:, None] * second / lengths[:, None]) / lengths[:, None]
-    variance = np.einsum("na,ab,nb->n", by_first, covariances(vectors, [number])[0], by_first)
-    variance += np.einsum("na,nab,nb->n", by_second, covariances(vectors, others), by_second)
-    variance[others == number] = 0
-    inside = np.clip(cosine, -1 + 1e-12, 1 - 1e-12)
-    reach = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(variance) / (1 - inside**2)
-    middle = np.arctanh(inside)
-    return np.tanh(middle - reach), np.tanh(middle + reach)
+    quantile, first = NormalDist().inv_cdf((1 + level) / 2), vectors.matrix[number].astype(np.float64)
+    own = covariances(vectors, [number])
+    low, high = np.ones(len(others)), np.ones(len(others))
+    for part in _blocks(len(others), vectors.vector_size):
+        rows = others[part]
+        middle, variance = _cosine_moments(
+            first[np.newaxis], own, vectors.matrix[rows].astype(np.float64), covariances(vectors, rows)
+        )
+        inside = np.clip(middle, -1 + 1e-12, 1 - 1e-12)
+        reach = quantile * np.sqrt(variance) / (1 - inside**2)
+        apart = rows != number
+        low[part] = np.where(apart, np.tanh(np.arctanh(inside) - reach), 1)
+        high[part] = np.where(apart, np.tanh(np.arctanh(inside) + reach), 1)
+    return low, high
+
+
+def _cosine_moments(m: Array, s: Array, n: Array, t: Array) -> tuple[Array, Array]:
+    """Give mean and variance of the cosine of u ~ N(m, s) and v ~ N(n, t), each row of m and s with each of n and t.
+
+    cos = p/sqrt(a·b) with p = u·v, a = u·u, b = v·v, whose means and covariances are known. The first terms of its series
+    about their means hold also where noise is as large as the vectors, and where these point the same way:
+    the delta method on u and v themselves knows nothing of the noise's own length (docs/bayes.md).
+    """
+    into, back = np.einsum("nab,nb->na", s, n), np.einsum("nab,nb->na", t, m)
+    own, other = np.einsum("nab,nb->na", s, m), np.einsum("nab,nb->na", t, n)
+    p = np.einsum("na,na->n", m, n)
+    a = np.einsum("na,na->n", m, m) + np.trace(s, axis1=1, axis2=2)
+    b = np.einsum("na,na->n", n, n) + np.trace(t, axis1=1, axis2=2)
+    a, b = np.maximum(a, 1e-300), np.maximum(b, 1e-300)
+    cosine = p / np.sqrt(a * b)
+    # Var p = n'Sn + m'Tm + tr ST, Var a = 4 m'Sm + 2 tr SS, Cov(p, a) = 2 n'Sm, and the same for b
+    var_p = np.einsum("na,na->n", into, n) + np.einsum("na,na->n", back, m) + np.einsum("nab,nab->n", s, t)
+    var_a = 4 * np.einsum("na,na->n", own, m) + 2 * np.einsum("nab,nab->n", s, s)
+    var_b = 4 * np.einsum("na,na->n", other, n) + 2 * np.einsum("nab,nab->n", t, t)
+    cov_a, cov_b = 2 * np.einsum("na,na->n", own, n), 2 * np.einsum("na,na->n", other, m)
+    variance = var_p / (a * b) + cosine**2 / 4 * (var_a / a**2 + var_b / b**2)
+    variance -= cosine / np.sqrt(a * b) * (cov_a / a + cov_b / b)
+    return cosine, np.maximum(variance, 0)
+
+
+def _blocks(number: int, dimension: int) -> Iterator[slice]:
+    """Cut rows into runs whose covariances fit the memory set aside for them."""
+    step = max(1, _BLOCK_BYTES // (8 * max(1, dimension) ** 2))
+    return (slice(start, min(start + step, number)) for start in range(0, number, step))
 
 
 def residual(x: Array, y: Array) -> Array:
