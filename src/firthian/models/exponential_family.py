@@ -15,6 +15,7 @@ import numpy as np
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
 from firthian.models.families import Binomial, Family, Gaussian, LogGaussian, NegativeBinomial, Poisson, Tweedie
+from firthian.models.held_out import HeldOut, hidden, unseen_cells, without_hidden
 from firthian.models.psd import WeightedPMI
 from firthian.parallel import constant
 from firthian.run import Run
@@ -31,6 +32,8 @@ SMALLEST_COUNT = 1e-2
 
 #: The start is only a start: eigenvectors this exact, with at most so many products for each of them.
 START_TOLERANCE, START_PRODUCTS = 0.2, 4
+
+_UNSEEN_CELLS = 0x0CE1
 
 
 @dataclass(frozen=True)
@@ -63,21 +66,6 @@ class SeenPairs:
         if full.any():
             sums[full] = np.add.reduceat(numbers, self.indptr[:-1][full], dtype=np.float64)
         return sums
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Pairs that are not fitted, to judge by."""
-
-    rows: Array
-    columns: Array
-    values: Array
-
-    def predictors(self, factors: Factors) -> Array:
-        """Give eta of the pairs."""
-        products = np.einsum("ik,ik->i", factors.words[self.rows], factors.contexts[self.columns], dtype=np.float64)
-        eta: Array = products + factors.word_bias[self.rows] + factors.context_bias[self.columns]
-        return eta
 
 
 @dataclass
@@ -113,6 +101,13 @@ class Side:
         """How many draws each row stands for: its counts, and its part of what every pair costs."""
         events: Array = self.pairs.events + self.left_share * float(self.right_share.sum()) + self.more_events
         return events
+
+    def renewed(self) -> Side:
+        """Give the side with the shares that belong to its biases, after these were moved."""
+        power = self.family.share_power
+        if not self.learns_bias or power == 0:
+            return self
+        return replace(self, left_share=np.exp(power * self.left_bias))
 
 
 class FirstStep:
@@ -185,6 +180,8 @@ class ExponentialFamily:
             _sums(self.pairs, self.words) if changed else (counts.row_sums, counts.column_sums)
         )
         self.transposed = self.pairs if counts.options.context == "both" else _transposed(self.pairs, self.words)
+        #: All pairs, while some of them are held out.
+        self._whole: tuple[SeenPairs, SeenPairs] | None = None
         noise = np.asarray(self.column_sums, dtype=np.float64) ** ns_exponent * (self.column_sums > 0)
         #: What the noise words are drawn from.
         self.noise = noise / noise.sum()
@@ -246,7 +243,8 @@ class ExponentialFamily:
 
         Eigenvalues are taken by magnitude: the negative ones belong to words that replace each other, and carry syntax.
         """
-        vectors = spectral_words(self.counts, self.run, dimension)
+        counts = self.counts if self._whole is None else without_hidden(self.counts, self.pairs)
+        vectors = spectral_words(counts, self.run, dimension)
         return Factors(vectors, np.zeros_like(vectors), *self.marginals())
 
     def marginals(self) -> tuple[Array, Array]:
@@ -261,10 +259,20 @@ class ExponentialFamily:
 
     def hold_out(self, share: float) -> HeldOut:
         """Take some seen pairs out of the fit, chosen by the seed, and give them."""
-        self.pairs, held = _hidden(self.pairs, share, self.run.seed)
+        self._whole = self.pairs, self.transposed
+        self.pairs, held = hidden(self.pairs, share, self.run.seed)
         symmetric = self.counts.options.context == "both"
-        self.transposed = self.pairs if symmetric else _hidden(self.transposed, share, self.run.seed)[0]
+        self.transposed = self.pairs if symmetric else hidden(self.transposed, share, self.run.seed)[0]
         return held
+
+    def take_back(self) -> None:
+        """Fit the pairs again that were held out."""
+        if self._whole is not None:
+            (self.pairs, self.transposed), self._whole = self._whole, None
+
+    def draw_unseen(self, number: int) -> HeldOut:
+        """Draw cells where nothing was seen, to judge by."""
+        return unseen_cells(self.pairs, self.row_sums, self.column_sums, number, self.run.generator(_UNSEEN_CELLS))
 
     def stats(self) -> dict[str, Any]:
         """Give facts for the record."""
@@ -320,19 +328,6 @@ def _transposed(pairs: SeenPairs, words: int) -> SeenPairs:
         indices=csc.indices.astype(np.int32, copy=False),
         values=csc.data,
     )
-
-
-def _hidden(pairs: SeenPairs, share: float, seed: int) -> tuple[SeenPairs, HeldOut]:
-    """Mark a share of the pairs as held out (negative counts); (i, j) and (j, i) together."""
-    rows = np.repeat(np.arange(pairs.rows), np.diff(pairs.indptr))
-    low, high = np.minimum(rows, pairs.indices), np.maximum(rows, pairs.indices)
-    key = (low * pairs.rows + high).astype(np.uint64) + np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64)
-    # splitmix64: a number that belongs to the pair and the seed
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
-    chosen = ((key ^ (key >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) < share * 2.0**53
-    held = HeldOut(rows[chosen], pairs.indices[chosen], pairs.values[chosen].astype(np.float64))
-    return replace(pairs, values=np.where(chosen, -pairs.values, pairs.values)), held
 
 
 def _sums(pairs: SeenPairs, words: int) -> tuple[Array, Array]:

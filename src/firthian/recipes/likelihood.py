@@ -89,7 +89,7 @@ _ITERATIVE = (
         whole=True,
     ),
     Option("alpha", 0.1, "learning rate of solver=adagrad", "solver", low=1e-9, high=10),
-    Option("early_stop", False, "stop where held-out pairs are fitted best", "solver"),
+    Option("early_stop", False, "stop where held-out pairs and unseen cells are fitted best", "solver"),
     _UNSEEN,
     _SAMPLED,
     Option("cg_steps", 1, "conjugate gradient steps for each row and sweep", "solver", low=1),

@@ -98,8 +98,12 @@ def sweep(
     ridge: float,
     run: Run,
     name: str = "sweeps",
+    turns: int = 0,
 ) -> list[float]:
-    """Take ``epochs`` sweeps in place, saved as the stage ``name``; give the objective at the start and after each."""
+    """Take ``epochs`` sweeps in place, saved as the stage ``name``; give the objective at the start and after each.
+
+    ``turns`` have been taken before, so that what is drawn anew at each turn is not drawn again.
+    """
     objective: list[float] = []
     run.progress.start("sweeps", 2 * epochs)
     stage = run.stage(name)
@@ -111,7 +115,7 @@ def sweep(
         rule.halved, rule.kept = state.values["halved"], state.values["kept"]
         run.progress.advance(state.step)
     for number in range(state.step if state is not None else 0, 2 * epochs):
-        half, turn = number % 2, number + 1
+        half, turn = number % 2, turns + number + 1
         side = model.side(("contexts", "words")[half], factors)
         # The loss at the start of a sweep is the one after the last: it costs little beside the gradient.
         gradient = unseen.NO_GRADIENT
@@ -121,7 +125,7 @@ def sweep(
             _note(objective, float(gradient.losses.sum()), factors, ridge, run)
         rule.move(side, gradient, treatment, run, turn, ridge)
         run.progress.advance(1, f"objective {objective[-1]:.6g}")
-        stage.save(turn, vars(factors), objective=objective, halved=rule.halved, kept=rule.kept)
+        stage.save(number + 1, vars(factors), objective=objective, halved=rule.halved, kept=rule.kept)
     _note(objective, float(treatment.losses(model.side("contexts", factors), run, 0).sum()), factors, ridge, run)
     return objective
 

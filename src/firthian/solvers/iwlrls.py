@@ -16,8 +16,9 @@ import numpy as np
 
 from firthian.checkpoints import Array, State
 from firthian.errors import FirthianError
-from firthian.models.exponential_family import Factors, FirstStep, HeldOut
+from firthian.models.exponential_family import Factors, FirstStep
 from firthian.models.families import Tweedie
+from firthian.models.held_out import HeldOut
 from firthian.run import Run
 from firthian.solvers import steps, unseen
 from firthian.solvers.alternating import solution, started, sweep
@@ -27,6 +28,9 @@ from firthian.solvers.squares import AdagradSquares
 
 #: Part of the seen pairs that is held out to stop early, or to find the power.
 HELD_OUT = 0.02
+
+#: Cells that are drawn to judge by; those where nothing was seen are kept.
+UNSEEN_CELLS = 200_000
 
 #: ``epochs=auto``: sweeps or passes of the first problem (Adagrad: of every problem; the paper takes up to 50).
 EPOCHS = {"sweeps": 2, "adagrad": 15}
@@ -44,7 +48,7 @@ class IWLRLS:
     """
 
     requires: ClassVar[tuple[str, ...]] = (
-        "side", "start", "stats", "words", "family", "hold_out", "profile",
+        "side", "start", "stats", "words", "family", "hold_out", "take_back", "draw_unseen", "profile",
     )  # fmt: skip
 
     def __init__(
@@ -88,19 +92,23 @@ class IWLRLS:
         if self.unseen == "exact" and self.iterations > 1:
             unseen.check_dense(model.words, dimension, run)
         way: Sweeps | Passes = Sweeps(self) if self.solver == "sweeps" else Passes(self)
-        start = way.start(model, dimension, run)
         held = _hold_out(model) if self.early_stop or model.profile else None
+        start = way.start(model, dimension, run)
         factors = _copy(start)
         objective = way.first(model, factors, run, "first")
         if model.profile and held is not None:
             stats["power"], stats["profile"] = find_power(held, factors)
             model.family = Tweedie(stats["power"])
+            if not self.early_stop:
+                model.take_back()
             factors = _copy(start)
             objective = way.first(model, factors, run, "first-again")
         if self.iterations > 1:
             stats["first_iteration"] = objective[1:]
-            factors, objective, facts = self._further(model, factors, held, way, run)
+            factors, likelihood, facts = self._further(model, factors, held if self.early_stop else None, way, run)
             stats |= facts
+            # where the first iteration is the best its own objective is what was minimised
+            objective = objective if facts.get("stopped_at") == 1 else likelihood
         return solution(model, factors, objective, self.combine, stats | way.facts())
 
     def _further(
@@ -109,6 +117,10 @@ class IWLRLS:
         best: tuple[float, int, Factors] | None = None
         judged: list[float] = []
         objective: list[float] = []
+        if held is not None:
+            judge = Judge(model, held)
+            judged = [judge(factors)]
+            best = judged[0], 0, _copy(factors)
         stage, inside = run.stage("further"), run.within("further")
         state = stage.restore()
         if state is not None:
@@ -118,9 +130,9 @@ class IWLRLS:
         for iteration in range(1 if state is None else state.step + 1, self.iterations):
             found = way.further(model, factors, iteration, inside)
             objective += found if not objective else found[1:]
-            if held is not None and self.early_stop:
-                judged.append(float(np.mean(model.family.loss(held.values, held.predictors(factors)))))
-                if best is None or judged[-1] < best[0]:
+            if best is not None:
+                judged.append(judge(factors))
+                if judged[-1] < best[0]:
                     best = judged[-1], iteration, _copy(factors)
                 else:
                     break
@@ -135,6 +147,22 @@ class IWLRLS:
         if best is None:
             return factors, objective, {}
         return best[2], objective[: best[1] + 1], {"held_out_loss": judged, "stopped_at": best[1] + 1}
+
+
+class Judge:
+    """What pairs that are not fitted cost, a count: seen ones, and cells where nothing was seen.
+
+    By the seen ones alone the first iteration, which is fitted to nothing else, would always be the best.
+    """
+
+    def __init__(self, model: Any, held: HeldOut) -> None:
+        self.model, self.seen = model, held
+        self.unseen = model.draw_unseen(UNSEEN_CELLS)
+
+    def __call__(self, factors: Factors) -> float:
+        """Give the mean loss."""
+        loss = self.seen.loss(self.model.family, factors) + self.unseen.loss(self.model.family, factors)
+        return float(loss / self.model.row_sums.sum())
 
 
 class Sweeps:
@@ -157,7 +185,8 @@ class Sweeps:
 
     def further(self, model: Any, factors: Factors, iteration: int, run: Run) -> list[float]:
         """Go on with the likelihood of all pairs; give it before and after."""
-        return sweep(model, factors, self.treatment, self.rule, 1, self.settings.ridge, run, f"sweep-{iteration}")
+        name, turns = f"sweep-{iteration}", 2 * (iteration - 1)
+        return sweep(model, factors, self.treatment, self.rule, 1, self.settings.ridge, run, name, turns)
 
     def facts(self) -> dict[str, Any]:
         """Give facts for the record."""

@@ -108,7 +108,8 @@ class Preconditioned:
             side.left[waiting] = old[waiting] - part[waiting, np.newaxis].astype(np.float32) * direction[waiting]
             if bias is not None:
                 side.left_bias[waiting] = old_bias[waiting] - part[waiting] * bias[waiting]
-            now = unseen.losses(side, run, turn, waiting) + penalties(side.left, ridge)
+            # what unseen pairs cost goes with the bias, too
+            now = unseen.losses(side.renewed(), run, turn, waiting) + penalties(side.left, ridge)
             # a loss that is not a number counts as risen
             waiting &= ~(np.isfinite(now) & (now <= before + 1e-6 * np.abs(before)))
             if not waiting.any():

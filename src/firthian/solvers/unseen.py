@@ -119,18 +119,32 @@ class Sampled:
 
         def block(begin: int, end: int) -> None:
             part = slice(begin, end)
-            level, slope, bend = side.family.unseen(side.left[part] @ drawn.T)
-            vectors[part] += share[part, np.newaxis] * (slope @ drawn)
-            sums[part, 0] += share[part] * level.sum(axis=1, dtype=np.float64)
-            sums[part, 1] += share[part] * slope.sum(axis=1, dtype=np.float64)
-            sums[part, 2] += share[part] * bend.sum(axis=1, dtype=np.float64)
+            # a mean too large for a float is infinite, and so is the loss: steps notice
+            with np.errstate(over="ignore", invalid="ignore"):
+                level, slope, bend = side.family.unseen(side.left[part] @ drawn.T)
+                vectors[part] += share[part, np.newaxis] * (slope @ drawn)
+                sums[part, 0] += share[part] * level.sum(axis=1, dtype=np.float64)
+                sums[part, 1] += share[part] * slope.sum(axis=1, dtype=np.float64)
+                sums[part, 2] += share[part] * bend.sum(axis=1, dtype=np.float64)
 
         run.over_rows(block, len(vectors), DENSE_ROWS, updates=[vectors, sums])
         return Gradient(sums[:, 0], vectors, sums[:, 1], np.maximum(sums[:, 2], 0))
 
     def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
         """Estimate the losses with the draw of this turn."""
-        return self.gradient(side, run, turn).losses
+        losses = _over_seen(side, run, "UNSEEN", None, True, False, active)[1][:, 0]
+        drawn = side.right[self._draw(side, run, turn)]
+        share = side.left_share * (float(side.right_share.sum()) / self.number)
+
+        def block(begin: int, end: int) -> None:
+            if active is None or active[begin:end].any():
+                part = slice(begin, end)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    level = side.family.unseen(side.left[part] @ drawn.T)[0]
+                    losses[part] += share[part] * level.sum(axis=1, dtype=np.float64)
+
+        run.over_rows(block, len(losses), DENSE_ROWS, updates=[losses])
+        return losses
 
     def _draw(self, side: Side, run: Run, turn: int) -> Array:
         chances = side.right_share / side.right_share.sum()
