@@ -166,6 +166,37 @@ def test_regression_solves_its_normal_equations(pairs, ridge):
         assert np.allclose(found[0], twin.regression(chosen, weights, targets, ridge), atol=2e-4)
 
 
+@pytest.mark.parametrize(
+    ("dimension", "pairs", "rank"), [(20, 40, 3), (50, 60, 5), (100, 300, 8), (100, 50, 3), (20, 15, 1)]
+)
+@pytest.mark.parametrize("ridge", [0.0, 1e-9])
+def test_regression_without_a_ridge_takes_the_shortest_vector(dimension, pairs, rank, ridge):
+    """A word whose company lies in few directions has a singular Gram matrix; the others say nothing of it."""
+    generator = np.random.default_rng(pairs)
+    core = generator.standard_normal((pairs, rank)) @ generator.standard_normal((rank, dimension))
+    weights, targets = generator.uniform(0.1, 2, pairs), generator.standard_normal(pairs)
+    relations = Relations(
+        np.array([0, pairs]), np.arange(pairs, dtype=np.int32), weights.astype(np.float32), targets.astype(np.float32)
+    )
+    found = regress(relations, core.astype(np.float32), np.full(1, ridge), Run())[0]
+    root = np.sqrt(weights)
+    expected = np.linalg.lstsq(root[:, np.newaxis] * core, root * targets, rcond=1e-9)[0]
+    assert np.allclose(found, expected, atol=1e-3 * np.linalg.norm(expected))
+
+
+def test_words_without_a_ridge_that_see_one_topic_only():
+    generator = np.random.default_rng(0)
+    texts = []
+    for _ in range(600):
+        topic, words = generator.integers(6), np.minimum(generator.geometric(0.06, 25), 60)
+        texts.append(" ".join(f"t{topic}w{word}" for word in words))
+    counts = ft.count(texts, window=5, min_count=1)
+    blockwise = ft.train(counts, "psd-blockwise", vector_size=60, core=150, band_ridges="0")
+    assert np.abs(blockwise.matrix).max() < 100
+    added = ft.train(ft.count(texts, window=5, min_count=5), "psd", vector_size=60).add_words(counts, ridge=0)
+    assert np.abs(added.matrix).max() < 100
+
+
 def test_vectors_are_centred_and_lead_back_to_the_factor():
     counts = ft.count(corpus(), window=3, min_count=1)
     plain, centred = (
@@ -220,6 +251,58 @@ def test_adding_words_leaves_old_vectors_bit_for_bit(tmp_path):
     for ridge in (-1.0, np.nan, np.inf):
         with pytest.raises(FirthianError, match="ridge must be a number of at least 0"):
             add_words(vectors, new, ridge)
+
+
+def test_added_words_are_measured_by_the_unigrams_of_training():
+    """A text of one topic makes its words look common, so that their company with a new word would say little."""
+    texts = corpus(documents=1000)
+    vectors = ft.train(ft.count(texts, window=3, min_count=1), "psd", vector_size=6)
+    own = [text.replace("w8 ", "novel ") for text in texts if " w0 w4 " in text or " w8 w0 " in text]
+    new = ft.count(own, window=3, min_count=1)
+    added = vectors.add_words(new)
+    shares = {word: vectors.extras["row_shares"][n] for word, n in vectors.vocabulary.index.items()}
+    sums = np.array([shares.get(word, 0) * new.total for word in new.vocabulary])
+    sums[new.vocabulary["novel"]] = new.row_sums[new.vocabulary["novel"]]
+    base = PSDFactor(vectors, "a test")
+    ids = np.array([vectors.vocabulary.index.get(word, -1) for word in new.vocabulary])
+    relations = relate(new, np.array([new.vocabulary["novel"]]), ids, base.scale, (sums, sums))
+    row = new.to_scipy().toarray()[new.vocabulary["novel"]].astype(np.float64)
+    seen = (row > 0) & (ids >= 0)
+    trained = np.array([shares[word] for word, here in zip(new.vocabulary, seen, strict=True) if here])
+    expected = base.scale.targets(row[seen], row.sum() * trained)
+    assert np.allclose(relations.targets[np.argsort(relations.indices)], expected[np.argsort(ids[seen])], atol=1e-5)
+    found = base.shown(regress(relations, base.rows(), np.full(1, 4.0), Run()))
+    assert np.array_equal(added["novel"], found[0])
+    # The shares stay beside their words, whatever is done with the vectors.
+    assert added.extras["row_shares"].shape == (len(added),)
+    some = added.subset(["w4", "novel", "w0"])
+    assert some.extras["column_shares"].tolist() == [
+        added.extras["column_shares"][added.vocabulary[word]] for word in ("w4", "novel", "w0")
+    ]
+
+
+def test_words_are_added_to_vectors_older_than_their_unigrams():
+    texts = corpus()
+    vectors = ft.train(ft.count(texts, window=3, min_count=1), "psd-blockwise", vector_size=6, core=40)
+    assert vectors.extras["row_shares"].sum() == pytest.approx(1)
+    new = ft.count([text.replace("w7 ", "novel ") for text in texts[:50]], window=3, min_count=1)
+    known = vectors.add_words(new)
+    for name in ("row_shares", "column_shares"):
+        del vectors.extras[name]
+    old = vectors.add_words(new)
+    assert old.extras.keys() == {"eigenvalues", "centre"}
+    assert not np.array_equal(old["novel"], known["novel"])
+    base = PSDFactor(vectors, "a test")
+    relations = relate(new, np.array([new.vocabulary["novel"]]), _core_ids(vectors, new, 40), base.scale)
+    assert np.array_equal(old["novel"], base.shown(regress(relations, base.rows(40), np.full(1, 4.0), Run()))[0])
+    vectors.extras["row_shares"] = np.ones(3)
+    with pytest.raises(FirthianError, match=r"row_shares of shape \(3,\): train them again"):
+        vectors.add_words(new)
+
+
+def _core_ids(vectors, counts, core):
+    ids = np.array([vectors.vocabulary.index.get(word, -1) for word in counts.vocabulary])
+    return np.where(ids < core, ids, -1)
 
 
 def test_text_with_an_added_word_is_scored_with_the_counts_of_training():

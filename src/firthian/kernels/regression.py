@@ -9,8 +9,14 @@ from numba import njit
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Without a ridge the smaller Gram matrix may be singular; this share of its mean diagonal stands in.
+#: Added to the ridge, as a share of the mean diagonal of the smaller Gram matrix.
 TINY = 1e-7
+
+#: A ridge below this share of the mean diagonal does not hide what rounding to float32 does to a singular Gram matrix.
+SMALL_RIDGE = 1e-4
+
+#: Rounding of float32.
+EPSILON = float(np.finfo(np.float32).eps)
 
 #: From so many pairs on, conjugate gradients are quicker than a factorisation; they stop at a residual of this share of the
 #: right side, or after so many steps.
@@ -59,6 +65,24 @@ def _conjugate_gradients(rows: Array, y: Array, ridge: float) -> Array:
 
 
 @njit(cache=True, nogil=True)
+def _least_squares(rows: Array, y: Array, ridge: float) -> Array:
+    """Give the shortest v of least |A v - y|² + mu |v|², for a mu that may be 0: by eigenvalues, in double precision.
+
+    Directions in which A is no more than rounding are left out, as LAPACK does it: they would be all noise.
+    """
+    pairs, dimension = rows.shape
+    wide = rows.astype(np.float64)
+    few = pairs < dimension
+    values, axes = np.linalg.eigh(np.dot(wide, wide.T) if few else np.dot(wide.T, wide))
+    known = np.dot(axes.T, y if few else np.dot(wide.T, y))
+    least = (EPSILON * max(pairs, dimension)) ** 2 * values[-1]
+    for k in range(values.size):
+        known[k] = known[k] / (values[k] + ridge) if values[k] > least else 0.0
+    v = np.dot(axes, known)
+    return np.dot(wide.T, v) if few else v
+
+
+@njit(cache=True, nogil=True)
 def fold_in(
     indptr: Array,
     indices: Array,
@@ -91,6 +115,9 @@ def fold_in(
                 rows[p, k] = root * core[other, k]
         if pairs >= MANY_PAIRS and ridge[word] > 0:
             out[word] = _conjugate_gradients(rows, y.astype(np.float32), ridge[word])
+            continue
+        if ridge[word] * min(pairs, dimension) <= SMALL_RIDGE * np.square(rows).sum():
+            out[word] = _least_squares(rows, y, ridge[word])
             continue
         if pairs < dimension:
             gram = np.dot(rows, rows.T).astype(np.float64)

@@ -19,6 +19,9 @@ from firthian.run import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: Names of x_i/x and x_j/x beside the vectors.
+ROW_SHARES, COLUMN_SHARES = "row_shares", "column_shares"
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -69,6 +72,11 @@ class WeightedPMI:
     def stats(self) -> dict[str, Any]:
         """Give what words that are added later need to know."""
         return {**asdict(self.scale), "core": self.words}
+
+    def marginals(self) -> dict[str, Array]:
+        """Give x_i/x and x_j/x of every word: words that are added later are measured by the unigrams of this text."""
+        total = self.counts.total
+        return {ROW_SHARES: self.counts.row_sums / total, COLUMN_SHARES: self.counts.column_sums / total}
 
     def _fill(self, values: Array, first: int, last: int) -> None:
         counts = self.counts

@@ -41,19 +41,23 @@ class Relations:
         return np.flatnonzero(np.diff(self.indptr) == 0)
 
 
-def relate(counts: Counts, words: Array, core_ids: Array, scale: Scale) -> Relations:
+def relate(
+    counts: Counts, words: Array, core_ids: Array, scale: Scale, sums: tuple[Array, Array] | None = None
+) -> Relations:
     """Measure ``words`` (ids of the counts) against a core; ``core_ids`` maps an id of the counts to the core's, or -1.
 
-    f = f12 + f21 and g is the weighted mean of both directions (eq. 18).
+    f = f12 + f21 and g is the weighted mean of both directions (eq. 18). ``sums`` are x_i and x_j, those of the counts
+    unless given.
     """
     import scipy.sparse
 
-    forward = _part(counts.to_scipy(), counts, words, core_ids, scale)
+    rows, columns = sums or (counts.row_sums, counts.column_sums)
+    forward = _part(counts.to_scipy(), rows, columns / counts.total, words, core_ids, scale)
     if counts.options.context == "both":
         weight, product = forward
         weight, product = weight * 2, product * 2
     else:
-        backward = _part(counts.to_scipy().T.tocsr(), counts, words, core_ids, scale, transposed=True)
+        backward = _part(counts.to_scipy().T.tocsr(), columns, rows / counts.total, words, core_ids, scale)
         weight, product = forward[0] + backward[0], forward[1] + backward[1]
     # A sum of sparse matrices leaves out its zeros, and products of both directions may cancel: weights cannot.
     weight, product = scipy.sparse.csr_array(weight), scipy.sparse.csr_array(product)
@@ -67,18 +71,15 @@ def relate(counts: Counts, words: Array, core_ids: Array, scale: Scale) -> Relat
     )
 
 
-def _part(
-    matrix: Any, counts: Counts, words: Array, core_ids: Array, scale: Scale, transposed: bool = False
-) -> tuple[Any, Any]:
-    """Give (W, W∘G) of one direction as sparse matrices: words by core."""
+def _part(matrix: Any, sums: Array, shares: Array, words: Array, core_ids: Array, scale: Scale) -> tuple[Any, Any]:
+    """Give (W, W∘G) of one direction as sparse matrices, words by core; ``sums`` are of rows, ``shares`` of columns."""
     import scipy.sparse
 
     rows = matrix[words].tocoo()
     column = core_ids[rows.col]
     known = (column >= 0) & (rows.data > 0)
     row, old, column, value = rows.row[known], rows.col[known], column[known], rows.data[known].astype(np.float64)
-    one, other = (counts.column_sums, counts.row_sums) if transposed else (counts.row_sums, counts.column_sums)
-    expected = one[words[row]] * (other[old] / counts.total)
+    expected = sums[words[row]] * shares[old]
     weight = scale.weights(value)
     target = scale.targets(value, expected)
     shape = (words.size, int(core_ids.max(initial=0)) + 1)

@@ -66,7 +66,7 @@ class BlockDescent:
     mean: one direction is common to all words, and without it similarities are clearer.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("indptr", "indices", "targets", "weights", "loss")
+    requires: ClassVar[tuple[str, ...]] = ("indptr", "indices", "targets", "weights", "loss", "marginals")
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class BlockDescent:
         status = "converged" if settled else "stopped"
         stats = {"iterations": len(objective), "positive_dimensions": int(last.values.size), "taken_back": taken_back}
         shown, extras = self.shown(last.factor, last.values, model.words)
-        return Solution(shown, None, objective, status, {**stats, **model.stats()}, extras)
+        return Solution(shown, None, objective, status, {**stats, **model.stats()}, {**extras, **model.marginals()})
 
     def shown(self, factor: Array, values: Array, core: int) -> tuple[Array, dict[str, Array]]:
         """Give the vectors a user sees, bent and centred on the core, and what leads back to the factor."""

@@ -47,7 +47,7 @@ class Blockwise:
             matrix = np.concatenate([core.words, added])
             stats["unrelated_words"] = int(relations.unrelated.size)
         shown, extras = self.result.shown(matrix, core.extras["eigenvalues"], model.words)
-        return Solution(shown, None, core.objective, core.status, stats, extras)
+        return Solution(shown, None, core.objective, core.status, stats, {**core.extras, **extras})
 
 
 def read_ridges(text: str) -> tuple[float, ...]:

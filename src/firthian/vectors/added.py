@@ -10,6 +10,7 @@ import numpy as np
 from firthian.cooccurrence.counts import Counts
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
+from firthian.models.psd import COLUMN_SHARES, ROW_SHARES
 from firthian.models.psd_words import regress, relate
 from firthian.run import Run
 from firthian.vectors.psd_factor import PSDFactor
@@ -33,7 +34,7 @@ class Added:
 def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, run: Run | None = None) -> Added:
     """Fold the words that only ``counts`` has into vectors that ``psd`` or ``psd-blockwise`` made.
 
-    Each new word is regressed on the words it occurs with, measured with the trained model's own scale.
+    Each new word is regressed on the words it occurs with, measured with the trained model's own scale and unigrams.
     A word that shares no pair with them is left out and named.
     """
     base = PSDFactor(vectors, "adding words")
@@ -48,7 +49,7 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
     # Only the core is regressed on; a word added earlier is no witness for later ones.
     core_ids = np.where(old < base.core, old, -1)
     run.progress.start("adding words", new.size)
-    relations = relate(counts, new, core_ids, base.scale)
+    relations = relate(counts, new, core_ids, base.scale, _trained_sums(base, counts, old))
     found = base.shown(regress(relations, base.rows(base.core), np.full(new.size, ridge), run))
     placed = np.diff(relations.indptr) > 0
     words = [counts.vocabulary.words[n] for n in new]
@@ -62,5 +63,24 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
     note = {"words": len(kept), "unrelated": unrelated, "ridge": ridge, "counts": counts.record}
     record["added"] = [*record.get("added", []), note]
     matrix = np.concatenate([np.asarray(vectors.matrix), found[placed]])
-    result = Vectors(matrix, vocabulary, extras=vectors.extras, record=record)
+    extras = dict(vectors.extras)
+    for name, sums in ((ROW_SHARES, counts.row_sums), (COLUMN_SHARES, counts.column_sums)):
+        if name in extras:
+            # One row a word, so that a subset takes the right ones.
+            extras[name] = np.concatenate([np.asarray(extras[name]), sums[new[placed]] / counts.total])
+    result = Vectors(matrix, vocabulary, extras=extras, record=record)
     return Added(result, kept, unrelated)
+
+
+def _trained_sums(base: PSDFactor, counts: Counts, old: Array) -> tuple[Array, Array]:
+    """Give x_i and x_j of a text as large as the new one that has the unigrams of the trained model.
+
+    What the model does not know stays as the new text has it: new words, words without a pair in training, and all words
+    of vectors that were made before their unigrams were kept.
+    """
+    sums = []
+    for shares, found in zip(base.shares, (counts.row_sums, counts.column_sums), strict=True):
+        trained = np.where(old >= 0, shares[old], 0.0) if shares is not None else np.zeros(old.size)
+        known = (trained > 0) & (trained <= 1)
+        sums.append(np.where(known, trained * counts.total, found))
+    return sums[0], sums[1]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError
-from firthian.models.psd import Scale
+from firthian.models.psd import COLUMN_SHARES, ROW_SHARES, Scale
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -42,6 +42,8 @@ class PSDFactor:
         self._bend = np.asarray(vectors.extras["eigenvalues"]) ** power
         self._centre = np.asarray(vectors.extras["centre"])
         self._matrix = vectors.matrix
+        #: x_i/x and x_j/x of every word; None where the vectors are older than these.
+        self.shares = tuple(_column(vectors, name) for name in (ROW_SHARES, COLUMN_SHARES))
 
     def rows(self, words: int | None = None) -> Array:
         """Give the factor of the first words, in double precision."""
@@ -52,3 +54,15 @@ class PSDFactor:
         """Turn rows of the factor into vectors as the user has them."""
         vectors: Array = (factor * self._bend - self._centre).astype(np.float32)
         return vectors
+
+
+def _column(vectors: Vectors, name: str) -> Array | None:
+    """Give an extra with one number a word, if there is one."""
+    found = vectors.extras.get(name)
+    if found is None:
+        return None
+    if np.shape(found) != (len(vectors),):
+        raise FirthianError(
+            f"the vectors have {len(vectors)} words, but {name} of shape {np.shape(found)}", hint="train them again"
+        )
+    return np.asarray(found, dtype=np.float64)
