@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,8 @@ import firthian as ft
 from firthian.models.bayes import BayesianLogistic
 from firthian.packing import pack
 from firthian.run import Run
-from firthian.solvers import rotation, variational
+from firthian.solvers import rotation, selection, variational
+from firthian.solvers.base import AUTO
 from firthian.solvers.calibration import dense_covariances
 from firthian.solvers.posterior import State
 from firthian.solvers.variational import VariationalSweeps
@@ -244,6 +247,47 @@ def test_auto_goes_no_further_than_it_may():
     vectors = ft.train(topic_text(11), "bayes", vector_size="auto", largest=9, epochs=2, counting={"min_count": 1})
     assert [trial["dimension"] for trial in vectors.record["stats"]["dimensions_tried"]] == [8, 9]
     assert vectors.vector_size == 9
+
+
+def test_auto_depends_on_neither_workers_nor_memory():
+    counts = ft.count(topic_text(45, each=5), min_count=1, sample=0)
+    found = [
+        ft.train(counts, "bayes", vector_size="auto", largest=64, epochs=2, workers=workers, memory=memory)
+        for workers, memory in ((1, "256MB"), (8, "256MB"), (1, "2GB"))
+    ]
+    for other in found[1:]:
+        assert other.record["stats"]["dimensions_tried"] == found[0].record["stats"]["dimensions_tried"]
+        assert other.matrix.tobytes() == found[0].matrix.tobytes()
+
+
+def test_auto_that_does_not_fit_is_refused_before_the_work():
+    """It must not try fewer dimensions instead: the result would be that of the machine."""
+    model, run = BayesianLogistic(small_counts(), Run()), Run.create(memory="2GB")
+    model.__class__ = type("Huge", (BayesianLogistic,), {"shape": (20_000, 20_000)})
+    with pytest.raises(
+        ft.FirthianError, match=r"128 dimensions need .*: give --set largest=\d+ or --covariance diagonal"
+    ):
+        VariationalSweeps().solve(model, AUTO, run)
+
+
+def test_auto_holds_no_fit_but_the_best_beside_the_one_at_work(monkeypatch):
+    class Fit:
+        pass
+
+    made: list[weakref.ref[Fit]] = []
+    alive = []
+
+    def fit(model, dimension, solver, run):
+        alive.append(sum(one() is not None for one in made) + 1)
+        state = Fit()
+        made.append(weakref.ref(state))
+        # The second is worse than the first, and leaves a number that was not tried.
+        return selection.Trial(dimension, {8: 1.0, 16: 0.0, 11: 2.0}[dimension], min(dimension, 11)), state
+
+    monkeypatch.setattr(selection, "_fit", fit)
+    _, trials = selection.choose_dimension(None, 128, None, Run())  # type: ignore[arg-type]
+    assert [trial.dimension for trial in trials] == [8, 16, 11]
+    assert max(alive) == selection.HELD_STATES
 
 
 def test_auto_only_where_a_recipe_can_choose():

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: than the largest alone.
 FIRST = 8
 
+#: The best fit so far is kept beside the one at work.
+HELD_STATES = 2
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -62,21 +65,22 @@ def choose_dimension(
     Give the fit with the highest bound, and all that were tried. Where neither happens up to ``largest``, that is the best
     there is: the data have more structure than it holds.
     """
-    dimension = min(FIRST, largest)
-    best, state = _fit(model, dimension, solver, run)
+    best, state = _fit(model, min(FIRST, largest), solver, run)
     trials = [best]
-    while trials[-1].live == trials[-1].dimension < largest and best is trials[-1]:
-        dimension = min(2 * dimension, largest)
+
+    def attempt(dimension: int) -> None:
+        # A function, so that a fit that is not the best goes before the next one comes.
+        nonlocal best, state
         trial, fitted = _fit(model, dimension, solver, run)
         trials.append(trial)
         if trial.bound > best.bound:
             best, state = trial, fitted
+
+    while trials[-1].live == trials[-1].dimension < largest and best is trials[-1]:
+        attempt(min(2 * trials[-1].dimension, largest))
     left = max(1, trials[-1].live)
     if all(left != trial.dimension for trial in trials):
-        trial, fitted = _fit(model, left, solver, run)
-        trials.append(trial)
-        if trial.bound > best.bound:
-            best, state = trial, fitted
+        attempt(left)
     return state, trials
 
 

@@ -61,11 +61,13 @@ class VariationalSweeps:
     def solve(self, model: BayesianLogistic, dimension: int, run: Run) -> Solution:
         """Fit the model; the vectors are posterior means, their covariances an extra."""
         from firthian.solvers.calibration import calibrate
-        from firthian.solvers.selection import choose_dimension
+        from firthian.solvers.selection import HELD_STATES, choose_dimension
 
         solver, more = self, {}
         if dimension == AUTO:
-            largest = largest_that_fits(model, min(self.largest, *model.shape), self.covariance, run, self.dtype)
+            # By the options and the data alone: what memory there is must not change the result, so it may only be refused.
+            largest = min(self.largest, *model.shape)
+            check_memory(model, largest, self.covariance, run, self.dtype, "--set largest=", HELD_STATES)
             state, trials = choose_dimension(model, largest, self, run)
             solver = replace(self, prune=self.prune or LIVE_SHARE)
             more = {"dimensions_tried": [trial.to_dict() for trial in trials]}
@@ -339,34 +341,41 @@ def check_failures(failures: int) -> None:
         )
 
 
-def memory_needed(model: BayesianLogistic, dimension: int, covariance: str, run: Run, dtype: str = "float32") -> int:
-    """Give the bytes that the posteriors and the work on them take, biases and all."""
+def memory_needed(
+    model: BayesianLogistic, dimension: int, covariance: str, run: Run, dtype: str = "float32", states: int = 1
+) -> int:
+    """Give the bytes that the posteriors (of so many fits) and the work on them take, biases and all."""
     size, rows, number = dimension + 2, sum(model.shape), np.dtype(dtype).itemsize
     stored = 3 * size if covariance == "diagonal" else 2 * packed_size(size) + size
-    blocks = 6 * (run.threads.workers + 2) * BLOCK * packed_size(size) * number
-    return rows * stored * number + blocks + INTERPRETER_BYTES
+    # Blocks of rows that are at work at a time; a small text has fewer.
+    busy = min((run.threads.workers + 2) * BLOCK, max(model.shape))
+    blocks = 6 * busy * packed_size(size) * number
+    return states * rows * stored * number + blocks + INTERPRETER_BYTES
 
 
-def largest_that_fits(
-    model: BayesianLogistic, dimension: int, covariance: str, run: Run, dtype: str = "float32"
-) -> int:
-    """Give the largest dimension, at most this one, whose covariances fit the memory budget; at least 1."""
-    while run.budget and dimension > 1 and memory_needed(model, dimension, covariance, run, dtype) > run.budget:
-        dimension -= 1
-    return dimension
+def check_memory(
+    model: BayesianLogistic,
+    dimension: int,
+    covariance: str,
+    run: Run,
+    dtype: str = "float32",
+    flag: str = "--dim ",
+    states: int = 1,
+) -> None:
+    """Say before the work whether the covariances fit the memory budget, and what would; ``flag`` sets the dimension."""
 
+    def fits(size: int, kind: str) -> bool:
+        return memory_needed(model, size, kind, run, dtype, states) <= run.budget
 
-def check_memory(model: BayesianLogistic, dimension: int, covariance: str, run: Run, dtype: str = "float32") -> None:
-    """Say before the work whether the covariances fit the memory budget, and what would."""
-    needed = memory_needed(model, dimension, covariance, run, dtype)
-    if not run.budget or needed <= run.budget:
+    if not run.budget or fits(dimension, covariance):
         return
-    largest = largest_that_fits(model, dimension, covariance, run, dtype)
+    needed = memory_needed(model, dimension, covariance, run, dtype, states)
     remedies = ["more --memory"]
-    if covariance == "full" and memory_needed(model, dimension, "diagonal", run, dtype) <= run.budget:
+    if covariance == "full" and fits(dimension, "diagonal"):
         remedies.insert(0, "--covariance diagonal")
-    if memory_needed(model, largest, covariance, run, dtype) <= run.budget:
-        remedies.insert(0, f"--dim {largest}")
+    smaller = next((size for size in range(dimension - 1, 0, -1) if fits(size, covariance)), None)
+    if smaller is not None:
+        remedies.insert(0, f"{flag}{smaller}")
     raise FirthianError(
         f"covariances of {sum(model.shape):,} vectors with {dimension} dimensions need "
         f"{show_size(needed)}, more than the budget of {show_size(run.budget)}",
