@@ -5,15 +5,26 @@ from __future__ import annotations
 import copy
 import gzip
 import io
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import firthian as ft
 from firthian.bayes_stream import BayesStream
+from firthian.cooccurrence.counting import CountJob, HowToRun
+from firthian.cooccurrence.tokens import Tokens
+from firthian.corpus.spool import tokenize_corpus
+from firthian.corpus.vocabulary import Vocabulary
+from firthian.memory import Problem, check_budget
+from firthian.models import svi
 from firthian.models.bayes import BayesianLogistic
 from firthian.models.svi import Likelihood
 from firthian.packing import unpack
+from firthian.parallel import Threads
+from firthian.progress import Silent
+from firthian.recipes import find_recipe
 from firthian.run import Run
 from firthian.solvers import streaming, variational
 from firthian.vectors import uncertainty as ask
@@ -104,6 +115,41 @@ def test_several_batches_are_nearly_as_good_as_one():
     assert np.mean(scores[-3:]) > np.mean(scores[:1]) - 0.05
 
 
+def test_large_batches_have_as_many_tokens_as_they_are_asked_for(monkeypatch):
+    """A segment of the text is smaller than they are."""
+    monkeypatch.setattr(svi, "USUAL_BATCH", 1000)
+    job = CountJob.create(["a b c d e f g h"] * 1000, min_count=1, window=2)
+    how = HowToRun(Threads(2), check_budget(None), Silent())
+    with tempfile.TemporaryDirectory() as folder:
+        spool = tokenize_corpus(job.corpus, job.tokenizer, Path(folder), how.executor, how.progress, segment_bytes=4000)
+        words = Vocabulary(list("abcdefgh"), [1000] * 8)
+        tokens = Tokens(spool, words, job.options, {}, how.executor, keep=True)
+        sizes, masses = {}, {}
+        for asked in (100, 1000, 1001, 2000, 5000, 10**6):
+            batches = list(svi.StreamedLogistic(tokens, Run(), batch_tokens=asked).batches())
+            sizes[asked] = [int(batch.vocabulary.counts.sum()) for batch in batches]
+            masses[asked] = sum(batch.total for batch in batches)
+    assert {sum(found) for found in sizes.values()} == {8000}
+    assert len(set(masses.values())) == 1
+    # those up to the usual size are parts of one segment of 2,000 tokens
+    assert 80 <= len(sizes[100]) <= 90
+    assert 4 <= len(sizes[1000]) <= 9
+    # ends of documents count as places of the text: one after eight words
+    for asked in (1001, 2000, 5000):
+        assert all(0.7 * asked <= size < 0.9 * asked + 2000 for size in sizes[asked][:-1])
+    assert sizes[10**6] == [8000]
+
+
+def test_larger_batches_need_more_memory():
+    recipe, problem = find_recipe("bayes-svi"), Problem(1000, 0, 50, 10**8)
+    usual, small, large = (
+        recipe.memory_for(recipe.settings(given)).needed(problem)
+        for given in ({}, {"batch_tokens": 1000}, {"batch_tokens": 10**7})
+    )
+    assert small == usual
+    assert large > usual + 10**9
+
+
 def test_a_text_that_is_read_twice_is_not_twice_as_much_text():
     lines = [line for seed in range(4) for line in documents(seed)]
     counting = {"min_count": 1, "sample": 0.0}
@@ -163,7 +209,6 @@ def test_a_first_batch_that_is_refused_leaves_nothing_behind():
 def test_batches_without_words_do_not_end_a_stream(tmp_path):
     """Empty lines in the middle, and a row of stars that is all the last batch holds."""
     from firthian.corpus.readers import open_corpus
-    from firthian.recipes import find_recipe
     from firthian.stream_training import follow, read_batches, stream_settings
 
     lines = [*documents(0), *[""] * 1200, *documents(1), "* * *"]
@@ -302,7 +347,6 @@ def test_bytes_that_are_replaced_in_a_stream_are_told(firth, tmp_path):
 
 def test_a_stream_that_is_asked_to_stop_keeps_the_batch(tmp_path):
     from firthian.corpus.readers import open_corpus
-    from firthian.recipes import find_recipe
     from firthian.stopping import Interrupted, Stop
     from firthian.stream_training import follow, stream_settings
 

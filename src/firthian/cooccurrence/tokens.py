@@ -78,14 +78,14 @@ class Tokens:
             raise
         return cls(spool, result.vocabulary, job.options, record, how.executor)
 
-    def groups(self, epoch: int = 0) -> Iterator[Group]:
+    def groups(self, epoch: int = 0, group_tokens: int = 1) -> Iterator[Group]:
         """Give the streams of an epoch in order, sub-sampled with random numbers of that epoch.
 
-        Streams hold ids, document ends and holes (see kernels/windows.py); where they are cut depends on the text alone.
+        Each has whole segments of the text (4 MB), as many as it takes to have ``group_tokens``. Streams hold ids, document ends and holes (see kernels/windows.py); where they are cut depends on the text alone.
         """
         seed = (self.options.seed + epoch * _NEXT_EPOCH) % 2**63
         options = dataclasses.replace(self.options, seed=seed)
-        return groups(self.spool, self.vocabulary, options, self._executor, group_tokens=1)
+        return groups(self.spool, self.vocabulary, options, self._executor, group_tokens)
 
     def close(self) -> None:
         """Remove the folder, unless it is to be kept."""

@@ -39,11 +39,19 @@ class Likelihood:
             )
 
 
+#: What ``batch_tokens`` is unless it is given.
+USUAL_BATCH = 1_000_000
+
+
 class StreamedLogistic:
-    """Bayesian logistic factorisation of a text that comes in batches of about ``batch_tokens`` tokens."""
+    """Bayesian logistic factorisation of a text that comes in batches of about ``batch_tokens`` tokens.
+
+    Batches of up to ``USUAL_BATCH`` are parts of one segment of the text (4 MB), which may have fewer tokens; only larger
+    ones have several segments, so that the usual batches stay as small as they were when the defaults were chosen.
+    """
 
     def __init__(
-        self, tokens: Tokens, run: Run, batch_tokens: int = 1_000_000, population: int = 0, **likelihood: Any
+        self, tokens: Tokens, run: Run, batch_tokens: int = USUAL_BATCH, population: int = 0, **likelihood: Any
     ) -> None:
         self.tokens = tokens
         self.run = run
@@ -57,7 +65,7 @@ class StreamedLogistic:
 
     def batches(self, epoch: int = 0) -> Iterator[Counts]:
         """Count the text of an epoch batch by batch; where it is cut depends on the text alone."""
-        for group in self.tokens.groups(epoch):
+        for group in self.tokens.groups(epoch, self.batch_tokens if self.batch_tokens > USUAL_BATCH else 1):
             begin, end = group.core
             parts = max(1, round((end - begin) / self.batch_tokens))
             cuts = np.linspace(begin, end, parts + 1).astype(np.int64).tolist()

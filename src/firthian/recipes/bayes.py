@@ -64,7 +64,12 @@ BAYES = (
         f"{SOLVERS}.streaming:StochasticSweeps",
         (
             *(option for option in _LIKELIHOOD if not option.name.startswith("bias")),
-            Option("batch_tokens", 1_000_000, "tokens of a batch, about", low=1),
+            Option(
+                "batch_tokens",
+                1_000_000,
+                "tokens of a batch, about; up to a million at most those of 4 MB of text, which are fewer",
+                low=1,
+            ),
             Option("population", 0, "tokens of which the text is assumed to be a part; 0: there are no more", low=0),
             Option("epochs", 1, "passes over the text", "solver", low=1),
             Option("forgetting", 0.85, "step = (a batch's share of a word's events)^this", "solver", low=0, high=1),
@@ -76,5 +81,6 @@ BAYES = (
         source="tokens",
         dimension=50,
         memory=Memory(word_dim2=16, word_dim=60, word=400, token=300, batch=1_000_000),
+        batch_option="batch_tokens",
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from firthian.errors import FirthianError, suggest
@@ -124,6 +124,9 @@ class Recipe:
     memory: Memory = field(default_factory=Memory)
     memory_with: Mapping[tuple[str, Any], Callable[[Memory], Memory]] = field(default_factory=dict)
 
+    #: The option that says how many tokens are held at a time, where there is one; not fewer than ``memory`` says.
+    batch_option: str = ""
+
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check the options a user gave and fill in the others, those that are None too."""
         known = {option.name: option for option in self.options}
@@ -147,6 +150,8 @@ class Recipe:
     def memory_for(self, settings: Mapping[str, Any]) -> Memory:
         """Give what it takes in memory with these settings."""
         memory = self.memory
+        if self.batch_option:
+            memory = replace(memory, batch=max(memory.batch, settings[self.batch_option]))
         for (name, value), changed in self.memory_with.items():
             if settings[name] == value:
                 memory = changed(memory)
