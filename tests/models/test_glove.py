@@ -217,7 +217,14 @@ def test_memory_budget_is_kept(counts):
         GloVe(counts, Run(budget=1000)).weighted_pairs()
 
 
-@pytest.mark.parametrize("wrong", [{"x_max": 0}, {"epochs": 0}, {"alpha": -1}, {"combine": "v"}, {"eta": 1}])
+def test_weights_that_leave_everything_as_it_was_are_refused(counts):
+    with pytest.raises(ft.FirthianError, match=r"x_max is so far above the largest count, \d+.*: give --set x_max=\d+"):
+        ft.train(counts, "glove", vector_size=2, x_max=1e12)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"x_max": 0}, {"x_max": 1e39}, {"epochs": 0}, {"alpha": -1}, {"combine": "v"}, {"eta": 1}]
+)
 def test_wrong_options_are_refused(counts, wrong):
     with pytest.raises(ft.FirthianError, match=next(iter(wrong))):
         ft.train(counts, "glove", **wrong)

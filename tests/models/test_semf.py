@@ -85,6 +85,18 @@ def test_the_usual_damping_is_that_of_the_counts_not_of_the_questions():
     assert usual_damping(model.pairs.values.sum()) > LEAST_DAMPING
 
 
+def test_questions_that_do_not_fit_the_memory_are_refused_before_the_work(tmp_path):
+    """Each question brings the pairs of its answer once more, of which counting knows nothing."""
+    _, counts = random_counts(40)
+    words = counts.vocabulary.words
+    path = tmp_path / "questions.txt"
+    path.write_text(f"{words[0]} {words[1]} {words[2]} {words[3]}\n" * 200_000)
+    with pytest.raises(
+        FirthianError, match=r"200,000 analogies bring [\d,]+ pairs .* give fewer analogies, or --memory \d"
+    ):
+        ft.train(counts, "semf", vector_size=4, analogies=str(path), memory="256MB")
+
+
 def test_what_is_taught_is_learnt(tmp_path):
     _, counts = random_counts(40, seed=3)
     words = counts.vocabulary.words

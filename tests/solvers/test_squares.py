@@ -65,6 +65,23 @@ def test_seen_pairs_get_the_weights_and_responses_of_the_family(context):
     assert np.allclose(weight, (np.minimum(mu, 10) / 10) ** 0.6, rtol=1e-4)
 
 
+@pytest.mark.parametrize("recipe", ["tweedie", "poisson"])
+def test_weights_need_not_be_cut_off(recipe):
+    """Sweeps do not mind how small all weights are; none scales them by the largest count, for those who do."""
+    _, counts = random_counts(40)
+    options = {"vector_size": 4, "iterations": 1, "epochs": 4}
+    none, huge = (ft.train(counts, recipe, truncate_weights=limit, **options) for limit in ("none", 1e9))
+    assert np.allclose(none.matrix, huge.matrix, atol=1e-4)
+    model = getattr(ef, recipe)(counts, ALONE, truncate_weights="none")
+    assert FirstStep(model).pairs.weights.max() == pytest.approx(1)
+    moved = ft.train(counts, recipe, truncate_weights="none", solver="adagrad", **options)
+    assert moved.record["objective"][-1] < 0.9 * moved.record["stats"]["objective_at_start"]
+    with pytest.raises(ft.FirthianError, match="truncate_weights is so far above the largest count"):
+        ft.train(counts, recipe, truncate_weights=1e12, solver="adagrad", **options)
+    with pytest.raises(ft.FirthianError, match=r"truncate_weights must be a number from 1e-09 to 1e\+12 or none"):
+        ft.train(counts, recipe, truncate_weights=1e39)
+
+
 def test_drawn_pairs_stand_for_all_that_were_never_seen():
     matrix, counts = random_counts(25)
     model = ef.poisson(counts, ALONE)

@@ -81,7 +81,8 @@ class Tokens:
     def groups(self, epoch: int = 0, group_tokens: int = 1) -> Iterator[Group]:
         """Give the streams of an epoch in order, sub-sampled with random numbers of that epoch.
 
-        Each has whole segments of the text (4 MB), as many as it takes to have ``group_tokens``. Streams hold ids, document ends and holes (see kernels/windows.py); where they are cut depends on the text alone.
+        Each has whole segments of the text (4 MB), as many as it takes to have ``group_tokens``. Streams hold ids, document
+        ends and holes (see kernels/windows.py); where they are cut depends on the text alone.
         """
         seed = (self.options.seed + epoch * _NEXT_EPOCH) % 2**63
         options = dataclasses.replace(self.options, seed=seed)

@@ -149,7 +149,7 @@ class ExponentialFamily:
 
     ``truncate_counts`` cuts counts off, ``diagonal`` keeps a word's company with itself. With a log link, biases start at
     the marginals, log x_i and log x_j; ``bias`` says which of them are fitted, the others stay there. ``truncate_weights``
-    limits the weights of the first least squares problem (0: not at all).
+    limits the weights of least squares problems; ``none`` is the largest count, so that no count is cut off.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class ExponentialFamily:
         bias: str = "none",
         truncate_counts: float | str = "none",
         diagonal: bool = True,
-        truncate_weights: float = 0.0,
+        truncate_weights: float | str = "none",
         negative: float = 0.0,
         ns_exponent: float = 1.0,
     ) -> None:
@@ -169,12 +169,14 @@ class ExponentialFamily:
                 f"the {family.name} family has no bias {bias!r}", hint=f"give --set bias={' or '.join(family.biases)}"
             )
         self.counts, self.run, self.family, self.bias = counts, run, family, bias
-        self.truncate_weights = truncate_weights
         self.negative = negative
         #: Whether the power is to be found on held-out pairs.
         self.profile = False
         most = np.inf if truncate_counts == "none" else float(truncate_counts)
         self.pairs = _prepared(counts, most, diagonal)
+        largest = self.pairs.values.max(initial=SMALLEST_COUNT)
+        #: x_max: means from here on have weight 1.
+        self.truncate_weights = np.float32(largest if truncate_weights == "none" else truncate_weights)
         changed = most < np.inf or not diagonal
         self.row_sums, self.column_sums = (
             _sums(self.pairs, self.words) if changed else (counts.row_sums, counts.column_sums)
@@ -197,10 +199,9 @@ class ExponentialFamily:
         return self.words, self.words
 
     def scaled_weight(self, mu: Array) -> Array:
-        """Give h = min(mu, x_max)^(2-p) and the like, scaled so that the largest is 1 (x_max 0: the largest of these)."""
+        """Give h = min(mu, x_max)^(2-p) and the like, scaled so that the largest is 1."""
         top = self.truncate_weights
-        weights = self.family.weight(np.minimum(mu, np.float32(top)) if top > 0 else mu)
-        scaled: Array = weights / (self.family.weight(np.float32(top)) if top > 0 else weights.max())
+        scaled: Array = self.family.weight(np.minimum(mu, top)) / self.family.weight(top)
         return scaled
 
     def shares(self, factors: Factors) -> tuple[Array, Array]:
@@ -361,7 +362,7 @@ def tweedie(
     run: Run,
     power: float | str = 1.25,
     bias: str = "both",
-    truncate_weights: float = 10.0,
+    truncate_weights: float | str = 10.0,
     truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
@@ -376,7 +377,7 @@ def poisson(
     counts: Counts,
     run: Run,
     bias: str = "both",
-    truncate_weights: float = 10.0,
+    truncate_weights: float | str = 10.0,
     truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:
@@ -389,7 +390,7 @@ def negative_binomial(
     run: Run,
     theta: float = 1.0,
     bias: str = "both",
-    truncate_weights: float = 10.0,
+    truncate_weights: float | str = 10.0,
     truncate_counts: float | str = "none",
     diagonal: bool = True,
 ) -> ExponentialFamily:

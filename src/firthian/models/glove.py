@@ -18,6 +18,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Row, column, target and weight of a pair.
 BYTES_PER_PAIR = 4 * 4
 
+#: With smaller weights than this nothing moves: Adagrad begins with squares of 1, beside which gradients are nothing.
+LEAST_WEIGHT = 1e-6
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -34,6 +37,15 @@ class Pairs:
         number = part * PARTS + other
         place = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return self.rows[place], self.columns[place], self.targets[place], self.weights[place]
+
+
+def check_weights(weights: Array, name: str, largest: float) -> None:
+    """Refuse weights with which Adagrad would leave everything as it was; ``name`` is the option that made them so."""
+    if weights.size and weights.max() < LEAST_WEIGHT:
+        raise FirthianError(
+            f"{name} is so far above the largest count, {largest:g}, that no pair has a weight to learn from",
+            hint=f"give --set {name}={largest:g} or less",
+        )
 
 
 class GloVe:
@@ -88,4 +100,5 @@ class GloVe:
             np.log(targets[place], out=targets[place])
 
         list(self.run.threads.map(fill, parts))
+        check_weights(weights, "x_max", float(counts.values.max(initial=0)))
         return Pairs(rows, columns, targets, weights, starts)

@@ -7,6 +7,7 @@ under it too: L = L(X, U C') + lambda · sum L(X_d, (u_b - u_a + u_c) C'). Each 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError
+from firthian.memory import Problem, show_size
 from firthian.models.exponential_family import ExponentialFamily, Factors, SeenPairs, Side, binomial
 from firthian.run import Run
 
@@ -38,13 +40,34 @@ class SupervisedEMF:
         self.model, self.taught, self.weight = model, taught, weight
         self.bias, self.family, self.words, self.start = model.bias, model.family, model.words, model.start
         answers = taught.ids[:, 3]
-        #: The counts of the answers, weighted: one row a question.
-        self.pairs = _rows(model.pairs, answers, weight)
         self.shares = weight * model.negative * model.row_sums[answers]
-        self.transposed = _transposed(model.pairs, self.pairs, model.words)
         draws = weight * model.row_sums[answers] * (1 + model.negative)
         #: Draws behind the questions a word is in; three words move for each, so each question counts three times.
         self.more_events = np.bincount(taught.ids[:, :3].ravel(), np.repeat(3 * draws, 3), minlength=model.words)
+
+    @cached_property
+    def pairs(self) -> SeenPairs:
+        """The counts of the answers, weighted: one row a question."""
+        return _rows(self.model.pairs, self.taught.ids[:, 3], self.weight)
+
+    @cached_property
+    def transposed(self) -> SeenPairs:
+        """The columns of the counts and of the questions."""
+        return _transposed(self.model.pairs, self.pairs, self.words)
+
+    def check_memory(self, dimension: int, run: Run) -> None:
+        """Say before the work when the questions do not fit the budget: each brings all the pairs of its answer."""
+        from firthian.recipes import find_recipe
+
+        own = self.model.pairs.values.size
+        asked = int(np.diff(self.model.pairs.indptr)[self.taught.ids[:, 3]].sum())
+        needed = find_recipe("semf").memory.needed(Problem(self.words, own + asked, dimension))
+        if 0 < run.budget < needed:
+            raise FirthianError(
+                f"{len(self.taught.ids):,} analogies bring {asked:,} pairs to the {own:,} that were counted, which together "
+                f"need about {show_size(needed)} of memory, more than the budget of {show_size(run.budget)}",
+                hint=f"give fewer analogies, or --memory {show_size(needed * 1.05).replace(' ', '')}",
+            )
 
     def stats(self) -> dict[str, Any]:
         """Give facts for the record."""

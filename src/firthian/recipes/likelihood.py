@@ -63,8 +63,14 @@ _DAMPING = Option(
 
 _BINOMIAL_MODEL = (_NEGATIVE, replace(SMOOTHING, default=0.6), _TRUNCATE_COUNTS, _DIAGONAL)
 _BIAS = Option("bias", "both", "which biases are fitted; the others are log marginals", choices=("none", "row", "both"))
+# Weights are shares of the one at the limit; their squares must not vanish in float32.
 _TRUNCATE_WEIGHTS = Option(
-    "truncate_weights", 10.0, "counts from here on have weight 1 in the first iteration", low=1e-9
+    "truncate_weights",
+    10.0,
+    "counts from here on have weight 1 in the first iteration; none: the largest count alone",
+    low=1e-9,
+    high=1e12,
+    words=("none",),
 )
 _ITERATIONS = Option(
     "iterations", 1, "1 fits the seen pairs only, more go on to the likelihood of all pairs", "solver", low=1

@@ -17,7 +17,13 @@ STOCHASTIC = (
         f"{MODELS}.glove:GloVe",
         f"{SOLVERS}.adagrad:Adagrad",
         (
-            Option("x_max", 10.0, "counts from here on have weight 1; 10 for tens of millions of tokens", low=1e-9),
+            Option(
+                "x_max",
+                10.0,
+                "counts from here on have weight 1; 10 for tens of millions of tokens",
+                low=1e-9,
+                high=1e12,
+            ),
             Option("weight_exponent", 0.75, "power of the weight of smaller counts", low=0, high=10),
             Option("epochs", 15, "passes over the pairs", "solver", low=1),
             Option("alpha", 0.05, "rate of learning", "solver", low=1e-9, high=10),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from firthian.models.exponential_family import Factors, FirstStep, SeenPairs
-from firthian.models.glove import Pairs
+from firthian.models.glove import Pairs, check_weights
 from firthian.run import Run
 from firthian.solvers import adagrad
 from firthian.solvers.cells import PARTS, padded, small_start
@@ -48,6 +48,7 @@ class AdagradSquares:
         pairs = FirstStep(model).pairs
         kept = pairs.weights > 0
         rows = _rows(pairs)[kept]
+        check_weights(pairs.weights, "truncate_weights", float(np.exp(pairs.values.max(initial=-np.inf))))
         return self._fit(
             model, factors, rows, pairs.indices[kept], pairs.values[kept], pairs.weights[kept], 0, run, name
         )

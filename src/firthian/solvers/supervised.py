@@ -26,6 +26,7 @@ class Supervised(Alternating):
         """Fit the model from its own start."""
         if not hasattr(model, "analogies"):
             return super().solve(model, dimension, run)
+        model.check_memory(dimension, run)
         if self.unseen == "exact":
             unseen.check_dense(model.words, dimension, run)
         factors = started(model, dimension, run)
