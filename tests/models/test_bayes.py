@@ -6,12 +6,14 @@ import weakref
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import firthian as ft
-from firthian.models.bayes import BayesianLogistic
+from firthian.models.bayes import BayesianLogistic, sampled_events
 from firthian.packing import pack
+from firthian.parallel import Threads
 from firthian.run import Run
 from firthian.solvers import rotation, selection, variational
 from firthian.solvers.base import AUTO
@@ -19,6 +21,7 @@ from firthian.solvers.calibration import dense_covariances
 from firthian.solvers.posterior import State
 from firthian.solvers.variational import VariationalSweeps
 from studies.bayes_synthetic import planted
+from tests.models.common import counts_of
 from tests.reference import bayes as slow
 
 
@@ -204,6 +207,54 @@ def test_stops_when_a_sweep_gains_little():
     vectors = ft.train(small_counts(), "bayes", vector_size=3, epochs=500, tolerance=1e-4)
     assert vectors.record["status"] == "converged"
     assert len(vectors.record["objective"]) < 500
+
+
+def test_a_sample_has_the_events_and_the_contexts_it_should():
+    """Rows with fewer draws than words are drawn one by one, the others all at once."""
+    matrix = np.zeros((60, 60))
+    matrix[0, 1:] = 40.0
+    matrix[1:, 0] = np.arange(1, 60)
+    counts = counts_of(matrix, "left")
+    noise = np.arange(60) / np.arange(60).sum()
+    side = sampled_events(counts, Run(executor=Threads(1)), 2.0, noise)
+    other = sampled_events(counts, Run(executor=Threads(4)), 2.0, noise)
+    assert np.array_equal(side.negative, other.negative)
+    assert np.array_equal(side.indices, other.indices)
+    negative = scipy.sparse.csr_array((side.negative, side.indices, side.indptr), shape=(60, 60)).toarray()
+    assert np.array_equal(negative.sum(axis=1), 2 * matrix.sum(axis=1))
+    assert not negative[:, 0].any()
+    few = 2 * matrix.sum(axis=1) < 60
+    for rows in (few, ~few):
+        shares = negative[rows].sum(axis=0) / negative[rows].sum()
+        assert np.abs(shares - noise).max() < 5 * np.sqrt(noise.max() / negative[rows].sum())
+    # another seed, another sample
+    assert not np.array_equal(sampled_events(counts, Run(2), 2.0, noise).indices, side.indices)
+
+
+def test_few_events_of_many_words_are_drawn_one_by_one(monkeypatch):
+    """A number for each of V contexts, for each of V words, took minutes for what a second does."""
+    drawn = []
+    monkeypatch.setattr(
+        Run, "generator", lambda self, *purpose: _Counted(np.random.default_rng([self.seed, *purpose]), drawn)
+    )
+    counts = counts_of(np.eye(500) + np.eye(500, k=1))
+    sampled_events(counts, Run(), 5.0, np.full(500, 1 / 500))
+    assert sum(drawn) == 5 * counts.total
+
+
+class _Counted:
+    """A generator that notes how many numbers it was asked for."""
+
+    def __init__(self, generator, drawn):
+        self.generator, self.drawn = generator, drawn
+
+    def random(self, number):
+        self.drawn.append(int(number))
+        return self.generator.random(number)
+
+    def multinomial(self, number, chances):
+        self.drawn.append(len(chances))
+        return self.generator.multinomial(number, chances)
 
 
 def test_no_negative_events_is_refused():

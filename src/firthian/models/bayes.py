@@ -157,12 +157,23 @@ def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> S
         raise FirthianError(
             "the sample has no negative event", hint="raise --negative, or give --set negatives=expected"
         )
-    drawn: list[tuple[Array, Array]] = []
-    for row in range(words):
+    ends = np.cumsum(noise)
+    ends /= ends[-1]
+
+    def draw(row: int) -> tuple[Array, Array]:
         # A generator for each row: the sample does not depend on the order in which rows are drawn.
-        events = run.generator(6, row).multinomial(draws[row], noise)
-        columns = np.flatnonzero(events).astype(np.int32)
-        drawn.append((columns, events[columns].astype(np.float32)))
+        generator = run.generator(6, row)
+        if draws[row] < words:
+            # One by one, for few: most words are rare, and a number for each context of each would be V² of them.
+            columns, events = np.unique(np.searchsorted(ends, generator.random(draws[row]), "right"), return_counts=True)
+        else:
+            everywhere = generator.multinomial(draws[row], noise)
+            columns = np.flatnonzero(everywhere)
+            events = everywhere[columns]
+        return columns.astype(np.int32), events.astype(np.float32)
+
+    blocks = run.over_rows(lambda first, last: [draw(row) for row in range(first, last)], words, here=True)
+    drawn = [found for block in blocks for found in block]
     sizes = np.concatenate([[0], np.cumsum([columns.size for columns, _ in drawn])])
     sample = scipy.sparse.csr_array(
         (np.concatenate([events for _, events in drawn]), np.concatenate([columns for columns, _ in drawn]), sizes),
