@@ -190,6 +190,38 @@ def test_options_are_checked(name):
     assert find_recipe(name).settings(nothing) == find_recipe(name).settings({})
 
 
+@pytest.mark.parametrize(
+    ("recipe", "idle", "other"),
+    [
+        ("sgns", {"damping": 0.2}, {"step": "newton"}),
+        ("sgns", {"prior_events": 5}, {"step": "newton"}),
+        ("tweedie", {"cg_steps": 3}, {"solver": "adagrad"}),
+        ("poisson", {"cg_steps": 3}, {"solver": "adagrad"}),
+    ],
+)
+def test_options_without_effect_are_refused(recipe, idle, other):
+    chosen = find_recipe(recipe)
+    (name,), (switch,) = idle, other
+    with pytest.raises(
+        FirthianError, match=rf"{name} has no effect with {switch}=\w+: leave it out, or give --set {switch}="
+    ):
+        chosen.settings({**idle, **other})
+    assert chosen.settings(idle)[name] == idle[name]
+    # as a record has them: all options, most of them at their defaults
+    everything = chosen.settings(other)
+    assert chosen.settings(everything) == everything
+
+
+def test_options_that_wait_for_another_name_one_there_is():
+    for recipe in RECIPES:
+        options = {option.name: option for option in recipe.options}
+        for option in recipe.options:
+            if option.only_with is not None and option.only_with[0] in options:
+                other, value = option.only_with
+                assert value in options[other].choices
+    assert find_recipe("semf").settings({"damping": 0.5})["damping"] == 0.5
+
+
 @pytest.mark.parametrize("name", [recipe.name for recipe in RECIPES if recipe.source == "vectors"])
 def test_recipes_of_vectors_take_vectors_or_their_path(name, tmp_path):
     pytest.importorskip("firthian.vectors.loading")

@@ -38,7 +38,7 @@ BAYES = (
             Option("epochs", 8, "sweeps over all words and contexts", "solver", low=1),
             Option("covariance", "full", "of each word", "solver", choices=("full", "diagonal")),
             Option("start", "spectral", "where to begin", "solver", choices=("spectral", "noise")),
-            Option("rotate", True, "turn to the best basis after each sweep", "solver"),
+            Option("rotate", True, "turn to the best basis after each sweep; only covariance=full can", "solver"),
             Option("tolerance", 0.0, "stop when a sweep gains less than this fraction of the bound", "solver", low=0, high=1),
             Option("prune", 0.0, "drop dimensions with a smaller share of signal; 0.5 is sensible", "solver", low=0, high=1),
             Option("eigenvalue_power", 0.25, "share of each dimension's strength that words get", "solver", low=0, high=2),

@@ -40,6 +40,7 @@ _PRIOR = Option(
     "a row's steps are as short as if it had so many events more: rare words are fitted less closely",
     "solver",
     low=0,
+    only_with=("step", "damped"),
 )
 _MIXED = Option(
     "combine",
@@ -59,6 +60,7 @@ _DAMPING = Option(
     low=1e-3,
     high=100,
     words=("auto",),
+    only_with=("step", "damped"),
 )
 
 _BINOMIAL_MODEL = (_NEGATIVE, replace(SMOOTHING, default=0.6), _TRUNCATE_COUNTS, _DIAGONAL)
@@ -98,7 +100,14 @@ _ITERATIVE = (
     Option("early_stop", False, "stop where held-out pairs and unseen cells are fitted best", "solver"),
     _UNSEEN,
     _SAMPLED,
-    Option("cg_steps", 1, "conjugate gradient steps for each row and sweep", "solver", low=1),
+    Option(
+        "cg_steps",
+        1,
+        "conjugate gradient steps for each row and sweep",
+        "solver",
+        low=1,
+        only_with=("solver", "sweeps"),
+    ),
     _RIDGE,
     replace(COMBINE, default="mean"),
 )

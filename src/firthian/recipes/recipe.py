@@ -35,6 +35,8 @@ class Option:
     words: tuple[str, ...] = ()
     #: Whether only whole numbers will do; said by the default, unless that is one of the words.
     whole: bool = False
+    #: Another option and the value without which this one has no effect, where the recipe has both.
+    only_with: tuple[str, str] | None = None
 
     def check(self, value: Any) -> Any:
         """Read a value, given as itself or as text, and say what is wrong with it."""
@@ -137,7 +139,22 @@ class Recipe:
                     suggest(name, known) if known else "it has none",
                 )
         chosen = {name: value for name, value in given.items() if value is not None}
-        return {name: option.check(chosen.get(name, option.default)) for name, option in known.items()}
+        settings = {name: option.check(chosen.get(name, option.default)) for name, option in known.items()}
+        for name in chosen:
+            self._refuse_idle(known[name], settings)
+        return settings
+
+    @staticmethod
+    def _refuse_idle(option: Option, settings: Mapping[str, Any]) -> None:
+        """Say that a value would change nothing; a default may be given: records hold all options of a run."""
+        if option.only_with is None or settings[option.name] == option.default:
+            return
+        other, value = option.only_with
+        if settings.get(other, value) != value:
+            raise FirthianError(
+                f"{option.name} has no effect with {other}={settings[other]}",
+                hint=f"leave it out, or give --set {other}={value}",
+            )
 
     def usual_dimension(self, tokens: int) -> int:
         """Give the number of dimensions without ``--dim`` for so many tokens: much text fills more of them."""
