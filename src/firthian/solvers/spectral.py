@@ -85,19 +85,12 @@ def top_eigen(
 
 
 def top_singular(
-    operator: Operator,
-    rank: int,
-    run: Run,
-    start: Array | None = None,
-    tolerance: float = TOLERANCE,
-    products: int | None = None,
-    name: str | None = None,
+    operator: Operator, rank: int, run: Run, tolerance: float = TOLERANCE, name: str | None = None
 ) -> tuple[Array, Array, Array]:
     """Give ``U`` (float32 columns), the singular values (float64) and ``V`` of the largest ``rank`` of a matrix.
 
-    ``start`` holds vectors of the right side (V). The largest entry of each column of U is positive.
-    A symmetric operator (one with a true ``symmetric``) is multiplied once instead of twice a step. With a ``name``, a long
-    search is saved under it.
+    The largest entry of each column of U is positive. A symmetric operator (one with a true ``symmetric``) is multiplied
+    once instead of twice a step. With a ``name``, a long search is saved under it.
 
     >>> import scipy.sparse
     >>> from firthian.solvers.operators import SparseOperator
@@ -113,30 +106,22 @@ def top_singular(
             u, values, v = u[:, :rank], values[:rank], vt[:rank].T
             left, right = _one_more_product(u, dense @ v, values), _one_more_product(v, dense.T @ u, values)
     elif getattr(operator, "symmetric", False):
-        found, left = top_eigen(operator, rank, run, "magnitude", start, tolerance, products, name)
+        found, left = top_eigen(operator, rank, run, "magnitude", tolerance=tolerance, name=name)
         values, right = np.abs(found), left * np.where(found < 0, -1, 1).astype(np.float32)
     else:
-        left, values, right = _by_normal_equations(operator, rank, run, start, tolerance, products, name)
+        left, values, right = _by_normal_equations(operator, rank, run, tolerance, name)
     signs = fix_signs(left)
     return left * signs, values, right * signs
 
 
 def _by_normal_equations(
-    operator: Operator,
-    rank: int,
-    run: Run,
-    start: Array | None,
-    tolerance: float,
-    products: int | None,
-    name: str | None,
+    operator: Operator, rank: int, run: Run, tolerance: float, name: str | None
 ) -> tuple[Array, Array, Array]:
     """Find V from ``A'A`` (or U from ``AA'`` when that is smaller), then the other side by one more product."""
     tall = operator.shape[0] >= operator.shape[1]
     normal = Normal(operator if tall else _Flipped(operator))
-    if start is not None and not tall:
-        start = operator.times(start, run)
     # A residual of A'A twice as large is one of A as large as asked for.
-    _, one = top_eigen(normal, rank, run, "largest", start, 2 * tolerance, products, name)
+    _, one = top_eigen(normal, rank, run, "largest", tolerance=2 * tolerance, name=name)
     # Rayleigh-Ritz on A itself, in float64: its values are not squared first, so small ones keep their digits.
     image = normal.half.times(one, run)
     white = _inverse_root(inner(one, one, run))
