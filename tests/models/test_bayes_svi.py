@@ -181,6 +181,39 @@ def documents(seed: int, topics: int = 3, extra: str = "") -> list[str]:
     ]
 
 
+def test_new_words_and_contexts_have_their_priors():
+    stream = streaming.Stream(Likelihood(), 6, Run.create(), 1.0, 3)
+    stream.step(batch_of(0))
+    stream._make_room(stream.row_mass.size + 2)
+    for side, precision in ((stream.state.words, np.ones(6)), (stream.state.contexts, stream.state.relevance.mean)):
+        assert not side.means[-2:].any()
+        for stored in (side.covariances, side.moments[:, : side.covariances.shape[1]]):
+            np.testing.assert_allclose(unpack(stored[-1:], 6)[0], np.diag(1 / precision), rtol=1e-6)
+        assert side.log_determinants[-1] == pytest.approx(-np.log(precision).sum())
+    # what is known of them is nothing, so posteriors computed anew are the same
+    contexts, natural = stream.state.contexts, stream.naturals[1]
+    before, row = copy.deepcopy(contexts), contexts.rows - 1
+    streaming._move(
+        natural, contexts, stream.state.relevance.mean, np.zeros(1), natural.half[-1:], natural.linear[-1:], row
+    )
+    np.testing.assert_allclose(contexts.covariances[-1], before.covariances[-1], rtol=1e-4, atol=1e-9)
+
+
+def test_text_after_new_words_is_expected_better_with_their_priors(monkeypatch):
+    """A variance of 1 for contexts, in a basis where ARD holds most dimensions far narrower, is noise for all words."""
+
+    def scores():
+        stream = BayesStream(vector_size=6, min_count=3, window=2)
+        for seed, topics in enumerate((3, 6, 6, 6)):
+            stream.partial_fit(documents(seed, topics))
+        return stream.scores
+
+    honest = scores()
+    gaussians = streaming.Gaussians
+    monkeypatch.setattr(streaming, "Gaussians", lambda means, variance, *more: gaussians(means, 1.0, *more))
+    assert np.mean(honest[1:]) > np.mean(scores()[1:])
+
+
 def test_a_stream_takes_in_new_words_and_goes_on_after_a_break(tmp_path):
     whole = BayesStream(vector_size=4, min_count=3, window=2)
     for part in (documents(0), documents(1, 5)):

@@ -165,7 +165,9 @@ def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> S
         generator = run.generator(6, row)
         if draws[row] < words:
             # One by one, for few: most words are rare, and a number for each context of each would be V² of them.
-            columns, events = np.unique(np.searchsorted(ends, generator.random(draws[row]), "right"), return_counts=True)
+            columns, events = np.unique(
+                np.searchsorted(ends, generator.random(draws[row]), "right"), return_counts=True
+            )
         else:
             everywhere = generator.multinomial(draws[row], noise)
             columns = np.flatnonzero(everywhere)

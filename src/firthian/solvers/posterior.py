@@ -36,9 +36,12 @@ class Gaussians:
     side's biases, so that eta = w_i·z_j with w = (u, a, 1) and z = (c, 1, b) (docs/derivations/bayes.md, section 2).
     Second moments are packed (see ``packing``) and padded, because the kernels add them up by the million. With diagonal
     covariances ``moments`` holds the variances of the coordinates instead, and sums of moments are made when needed.
+    All rows begin with the same ``variance``: one number, or one for each free coordinate.
     """
 
-    def __init__(self, means: Array, variance: float, free: Array, fixed: Array, diagonal: bool, dtype: Any) -> None:
+    def __init__(
+        self, means: Array, variance: float | Array, free: Array, fixed: Array, diagonal: bool, dtype: Any
+    ) -> None:
         rows, size = means.shape
         self.free, self.fixed, self.diagonal = free, fixed, diagonal
         self.means = np.ascontiguousarray(means, dtype=dtype)
@@ -56,7 +59,7 @@ class Gaussians:
         self.covariances = np.zeros((rows, stored), dtype=dtype)
         places = np.arange(free.size) if diagonal else diagonal_places(free.size)
         self.covariances[:, places] = variance
-        self.log_determinants = np.full(rows, free.size * np.log(variance))
+        self.log_determinants = np.full(rows, free.size * np.mean(np.log(variance)))
 
     @property
     def rows(self) -> int:

@@ -176,8 +176,13 @@ class Stream:
         self.column_mass = np.concatenate([self.column_mass, np.zeros(extra)])
         if self.state is None or self.naturals is None:
             return
-        for side, natural in zip((self.state.words, self.state.contexts), self.naturals, strict=True):
-            fresh = Gaussians(np.zeros((extra, self.dimension)), 1.0, side.free, side.fixed, False, side.means.dtype)
+        # u ~ N(0, I), c ~ N(0, diag(alpha)^-1)
+        variances = (1.0, 1 / self.state.relevance.mean)
+        sides = (self.state.words, self.state.contexts)
+        for side, natural, variance in zip(sides, self.naturals, variances, strict=True):
+            fresh = Gaussians(
+                np.zeros((extra, self.dimension)), variance, side.free, side.fixed, False, side.means.dtype
+            )
             for name in PARTS:
                 setattr(side, name, np.concatenate([getattr(side, name), getattr(fresh, name)]))
             natural.half = np.concatenate([natural.half, np.zeros_like(fresh.moments)])
