@@ -60,3 +60,13 @@ def test_the_rotation_is_one_and_the_result_further_from_gaussian():
     np.testing.assert_allclose(rotation @ rotation.T, np.eye(4), atol=1e-8)
     assert moved <= 1e-5
     assert objective[-1] > objective[0]
+
+
+def test_directions_without_variance_become_zero():
+    """Rounding of float32 products gives them some 1e-7 of the largest variance, of either sign."""
+    generator = np.random.default_rng(0)
+    flat = generator.standard_normal((3000, 5)) @ generator.standard_normal((5, 20))
+    white = whitened(flat.astype(np.float32), Run())
+    lengths = np.sort(np.square(white, dtype=np.float64).mean(axis=0))
+    assert not lengths[:15].any()
+    assert np.allclose(lengths[15:], 1, atol=1e-3)

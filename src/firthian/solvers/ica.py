@@ -21,6 +21,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: The mean of log cosh of a standard normal number, to which components are compared.
 GAUSSIAN_LOG_COSH = 0.37456720749143797
 
+#: Variances below this part of the largest are rounding of float32 products.
+NO_VARIANCE = 1e-6
+
 
 class ICA:
     """FastICA with ``tanh``, all components at once, on the singular vectors of a model's ``operator``.
@@ -60,7 +63,7 @@ def whitened(vectors: Array, run: Run) -> Array:
     ones = np.ones((rows, 1), dtype=np.float32)
     centred = vectors - (inner(ones, vectors, run) / rows).astype(np.float32)
     values, axes = eigh(inner(centred, centred, run) / rows)
-    alive = values > 1e-10 * max(float(values[-1]), 1e-300)
+    alive = values > NO_VARIANCE * max(float(values[-1]), 1e-300)
     scale = np.where(alive, 1 / np.sqrt(np.where(alive, values, 1)), 0)
     return times_small(centred, axes * scale, run)
 
