@@ -177,7 +177,7 @@ class Stream:
         if self.state is None or self.naturals is None:
             return
         # u ~ N(0, I), c ~ N(0, diag(alpha)^-1)
-        variances = (1.0, 1 / self.state.relevance.mean)
+        variances: tuple[float | Array, ...] = (1.0, 1 / self.state.relevance.mean)
         sides = (self.state.words, self.state.contexts)
         for side, natural, variance in zip(sides, self.naturals, variances, strict=True):
             fresh = Gaussians(
