@@ -8,12 +8,14 @@ from scipy.sparse import csr_array
 
 pytest.importorskip("sklearn")
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from firthian.adapt import PAClassifier, RPAClassifier
 from firthian.adapt.checks import ParameterError
 from firthian.corpus.vocabulary import Vocabulary
+from firthian.vectors.search import dense_rows
 from firthian.vectors.vectors import Vectors
 from tests.adapt.conftest import COMMON, TOPICS
 from tests.reference import adapt as slow
@@ -350,12 +352,54 @@ def test_bad_parameters(two_topics, change, says):
         ("a text", ["a"], "one string is given"),
         (["", "..."], ["a", "b"], "none of the 0 different words"),
         (["a", "b", "c"], ["x", "y"], "inconsistent numbers of samples"),
+        ([], [], "there are no documents"),
     ],
 )
 def test_bad_documents(X, y, says):
     with pytest.raises(Exception, match=says) as caught:
         RPAClassifier().fit(X, y)
     assert isinstance(caught.value, ValueError) or "none of" in says
+
+
+def test_no_documents_are_no_matrix(two_topics):
+    with pytest.raises(ParameterError, match="there are no documents"):
+        PAClassifier("onehot").fit(two_topics[0], two_topics[1]).predict([])
+
+
+@pytest.mark.parametrize("method", ["predict", "decision_function"])
+def test_a_refused_start_leaves_nothing_fitted(two_topics, method):
+    texts, labels, _, _ = two_topics
+    streamed, refitted = PAClassifier("onehot"), PAClassifier("onehot").fit(texts, labels)
+    with pytest.raises(ParameterError, match="is not one of the classes"):
+        streamed.partial_fit(texts, labels, classes=["x", "y"])
+    with pytest.raises(ParameterError, match="only one class"):
+        refitted.fit(texts, ["same"] * len(texts))
+    for model in (streamed, refitted):
+        with pytest.raises(NotFittedError):
+            getattr(model, method)(texts)
+
+
+def test_texts_after_a_matrix_have_no_columns(two_topics):
+    model = PAClassifier("onehot").fit(np.eye(4), [0, 1, 0, 1])
+    assert model.n_features_in_ == 4
+    model.fit(two_topics[0], two_topics[1])
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_sparse_vectors_are_looked_up_in_blocks(monkeypatch, two_topics, vectors):
+    texts, labels, test, _ = two_topics
+    sparse = Vectors(csr_array(vectors.matrix), vectors.vocabulary)
+    monkeypatch.setattr("firthian.adapt.vectors.BLOCK_ROWS", 3)
+    looked_up = []
+
+    def watched(matrix, ids):
+        looked_up.append(len(ids))
+        return dense_rows(matrix, ids)
+
+    monkeypatch.setattr("firthian.adapt.vectors.dense_rows", watched)
+    one, other = (RPAClassifier(given).fit(texts, labels).decision_function(test) for given in (sparse, vectors))
+    np.testing.assert_array_equal(one, other)
+    assert max(looked_up) == 3
 
 
 def test_vectors_and_matrix_of_different_sizes(vectors):

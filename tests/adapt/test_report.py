@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("sklearn")
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
-from firthian.adapt import RPAClassifier
-from firthian.adapt.report import calibration, evaluate, learning_curve, plot, scores
+from firthian.adapt import PAClassifier, RPAClassifier
+from firthian.adapt.report import calibration, evaluate, learning_curve, plot, sample_curve, scores
 from firthian.errors import FirthianError
 
 
@@ -120,6 +120,15 @@ def test_the_curve_of_a_classifier_whose_classes_grew(three_topics):
     assert last["updates"] == sum(h[-1]["updates"] for h in model.history_) / sum(
         h[-1]["examples"] for h in model.history_
     )
+
+
+def test_shares_without_words_are_left_out_of_the_curve():
+    # Each word comes twice: a small share has none of them twice, the whole has all.
+    texts, labels = [f"{'ab'[n % 2]}{n % 20}" for n in range(40)], ["a", "b"] * 20
+    model = PAClassifier("onehot", min_count=2).fit(texts, labels)
+    curve = sample_curve(model, texts, labels, texts, labels)
+    assert curve[0]["examples"] > 2
+    assert curve[-1] == {"examples": 40, "accuracy": 1.0}
 
 
 def test_texts_without_a_known_word_are_counted(tmp_path, labelled, firth):

@@ -90,8 +90,16 @@ def test_the_estimator_is_left_alone(two_topics):
         (["a", "a", "b", "b"], {"min_count": [1]}, 2, "min_count cannot be searched"),
         (["a", "a", "b", "b"], {"C": []}, 2, "no value for C"),
         (["a", "a", "b", "b"], {"C": [0.0]}, 2, "C must be larger"),
+        (["a", "a", "b", "b"], {"passes": [0, 5]}, 2, "passes must be a whole number from 1, got 0"),
+        (["a", "a", "b", "b"], {"passes": [2.5]}, 2, "passes must be a whole number from 1, got 2.5"),
+        (["a", "a", "a", "a"], {"C": [1.0]}, 2, "only one class, 'a'"),
     ],
 )
 def test_what_cannot_be_searched(labels, grid, folds, says):
     with pytest.raises(ParameterError, match=says):
         search_parameters(PAClassifier("onehot"), ["x y", "x z", "y z", "z w"], labels, grid, folds=folds)
+
+
+def test_a_number_of_passes_named_twice_is_tried_once(two_topics):
+    found = search_parameters(PAClassifier("onehot"), two_topics[0], two_topics[1], {"passes": [5, 1, 5]}, folds=2)
+    assert [row["passes"] for row in found.table] == [1, 5]

@@ -51,6 +51,23 @@ def test_matrices_and_numbers_as_labels(tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.parametrize("fold_numbers", [False, True])
+def test_a_tokenizer_comes_back_whole(tmp_path, fold_numbers):
+    texts, labels = ["US Polish 1 firm", "us polish 2 nails"] * 4, ["a", "b"] * 4
+    cut = Tokenizer("unicode", keep_case=True, fold_numbers=fold_numbers)
+    model = PAClassifier("onehot", tokenizer=cut).fit(texts, labels)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again._tokenizer().describe() == cut.describe()
+    np.testing.assert_array_equal(again.decision_function(["US Polish"]), model.decision_function(["US Polish"]))
+
+
+@pytest.mark.parametrize(("seed", "kept"), [(np.int64(5), 5), (7, 7), (None, None), (np.random.RandomState(1), None)])
+def test_seeds_that_are_numbers_come_back(tmp_path, two_topics, seed, kept):
+    PAClassifier("onehot", random_state=seed).fit(two_topics[0], two_topics[1]).save(tmp_path / "m")
+    assert load(tmp_path / "m").random_state == kept
+
+
 @pytest.fixture
 def saved(tmp_path, two_topics):
     RPAClassifier("random:8").fit(two_topics[0], two_topics[1]).save(tmp_path / "m")

@@ -200,6 +200,9 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
 
     def _start(self, X: Any, y: Any, stream: bool = False) -> tuple[Any, Array]:
         self._check_parameters()
+        # What an earlier fit left must not be taken for this one's, be it columns of a matrix or what was learned.
+        for name in ("n_features_in_", "feature_names_in_", "ensemble_"):
+            vars(self).pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._first = self._first_phi()
         counts, labels = self._read(X, y, "fit", stream)
@@ -209,15 +212,20 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self.n_empty_ = 0
         return counts, labels
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from documents (texts, lists of tokens, or a matrix with a column a word) and their labels."""
-        counts, labels = self._start(X, y)
+    def _start_classes(self, labels: Array) -> Array:
+        """Take the classes that the labels name, and number the labels."""
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if self.classes_.size < 2:
             raise ParameterError(
                 f"there is only one class, {self.classes_.tolist()[0]!r}", hint="give examples of two classes or more"
             )
         self.classes_known_ = True
+        return np.asarray(codes)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from documents (texts, lists of tokens, or a matrix with a column a word) and their labels."""
+        counts, labels = self._start(X, y)
+        codes = self._start_classes(labels)
         self.ensemble_ = Ensemble(self._ensemble_base(), self.classes_.size, self._has_one_hot(), self.multi_class)
         self._learn(counts, codes, self._orders(counts.shape[0]))
         return self
@@ -305,7 +313,8 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
 
     def predict(self, X: Any) -> Array:
         """Give the label of each document; where all scores are equal, as for an empty one, the first label."""
-        if hasattr(self, "classes_") and self.classes_.size < 2:
+        check_is_fitted(self)
+        if self.classes_.size < 2:
             raise ParameterError("only one class has been seen", hint="learn from examples of another one first")
         codes = predict_codes(self.decision_function(X))
         labels: Array = self.classes_[codes]
@@ -322,6 +331,10 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
 
         check_is_fitted(self)
         save(self, path, force)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # Reading alone leaves attributes too, also where the labels are refused afterwards.
+        return hasattr(self, "ensemble_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -44,7 +44,9 @@ def kind_of(X: Any) -> str:
             return "matrix"
         if item:
             return "tokens" if isinstance(item[0], str) else "matrix"
-    return "tokens" if len(X) else "matrix"
+    if not len(X):
+        raise ParameterError("there are no documents", hint="give a list of one or more")
+    return "tokens"
 
 
 def check_parameters(model: Any) -> None:

@@ -75,12 +75,11 @@ def search_parameters(
     1.0
     """
     grid = _checked(estimator, dict(USUAL_GRID if grid is None else grid))
-    passes = sorted(grid.pop("passes", [estimator.passes]))
+    passes = sorted(set(grid.pop("passes", [estimator.passes])))
     candidates = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     reader = copy.copy(estimator)
     counts, given = reader._start(documents, labels)
-    reader.classes_, codes = np.unique(given, return_inverse=True)
-    reader.classes_known_ = True
+    codes = reader._start_classes(given)
     parts = stratified_folds(codes, [str(label) for label in reader.classes_], folds, reader.seed_)
     shaped = list(_shape(reader, candidates, counts))
     scores = np.full((len(candidates), folds, len(passes)), np.nan)
@@ -139,6 +138,9 @@ def _checked(estimator: DocumentClassifier, grid: dict[str, Sequence[Any]]) -> d
             raise ParameterError(f"{name} cannot be searched", hint=suggest(name, known))
         if not len(values):
             raise ParameterError(f"the grid has no value for {name}", hint="give one or more")
+    for number in grid.get("passes", ()):
+        # Passes are no part of the candidates, which are checked one by one.
+        copy.copy(estimator).set_params(passes=number)._check_parameters()
     return grid
 
 

@@ -64,7 +64,7 @@ def write(estimator: DocumentClassifier, folder: Path) -> None:
     if isinstance(parameters["class_weight"], dict):
         weights = parameters["class_weight"].items()
         parameters["class_weight"] = [[_plain(label), float(weight)] for label, weight in weights]
-    if not isinstance(parameters["random_state"], int | None):
+    if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = None
     first = estimator._first
     record = {
@@ -134,7 +134,7 @@ def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None,
         return found
 
     parameters = dict(record["parameters"])
-    parameters["tokenizer"] = _tokenizer(folder, record["tokenizer"], tokenizer)
+    parameters["tokenizer"] = _tokenizer(folder, record["tokenizer"], tokenizer, bool(parameters["keep_case"]))
     if isinstance(parameters["class_weight"], list):
         parameters["class_weight"] = dict(parameters["class_weight"])
     counts = read_array(folder / "word_counts.npy", record["word_counts"])
@@ -218,7 +218,8 @@ def _fill(learner: Learner, number: int, array: Any) -> None:
         setattr(learner, name, array(f"{name}{number}", *getattr(learner, name).shape))
 
 
-def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | None) -> Any:
+def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | None, keep_case: bool) -> Any:
+    """Give the tokenizer as a parameter: its name, where that and the parameter ``keep_case`` say all of it."""
     name = described["tokenizer"]
     if given is not None:
         if given.describe() != described:
@@ -229,4 +230,5 @@ def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | None)
             f"{folder} was fitted with a tokenizer of its own, {name}",
             hint="give it: firthian.adapt.load(path, tokenizer=Tokenizer(...))",
         )
-    return Tokenizer(name, described["keep_case"], described["fold_numbers"]) if described["fold_numbers"] else name
+    plain = described == {"tokenizer": name, "keep_case": keep_case, "fold_numbers": False}
+    return name if plain else Tokenizer(name, bool(described["keep_case"]), bool(described["fold_numbers"]))

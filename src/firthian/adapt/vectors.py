@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from firthian.errors import FirthianError
+from firthian.vectors.search import BLOCK_ROWS, dense_rows
 from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -74,11 +75,13 @@ class GivenPhi:
         """Look the words up."""
         index = self.vectors.vocabulary.index
         places = np.fromiter((index.get(word, -1) for word in words), dtype=np.int64, count=len(words))
-        known = places >= 0
         rows = np.zeros((len(words), self.dimension), dtype=np.float32)
-        found = self.vectors.matrix[places[known]]
-        rows[known] = found.toarray() if hasattr(found, "toarray") else found
-        return rows, known
+        known = np.flatnonzero(places >= 0)
+        # In blocks: the copy that looking up makes is as large as what it fills.
+        for start in range(0, known.size, BLOCK_ROWS):
+            some = known[start : start + BLOCK_ROWS]
+            rows[some] = dense_rows(self.vectors.matrix, places[some])
+        return rows, places >= 0
 
     def describe(self) -> str:
         """Say how large they are."""
