@@ -98,6 +98,26 @@ def test_names_of_extremes_and_columns():
     assert second[-6:] == ["c-1=x", "c-1=y", "c0=p", "c0=q", "c-1=x|p", "c-1=y|q"]
 
 
+def test_columns_of_sparse_vectors_stay_sparse(monkeypatch):
+    table = csr_array((np.array([1.0, 2.0, 0.0, 3.0]), np.array([5, 2, 0, 1]), np.array([0, 3, 3, 4])), shape=(3, 6))
+    monkeypatch.setattr(csr_array, "toarray", None)
+    names = chunk_features.column_names(Vectors(table, Vocabulary(["a", "b", "c"])), "cab").table
+    assert names == {"c": ["1"], "a": ["2", "5"], "b": []}
+
+
+@pytest.mark.parametrize("style", chunk_features.STYLES)
+def test_words_are_spelled_as_the_vectors_spell_them(style):
+    sentence = chunk_features.Sentence(["May", "sleeps"], ["N", "V"], ["O", "O"])
+    for words, found in ((["May", "sleeps"], 2), (["may", "Sleeps"], 0), (["may", "sleeps"], 2), (["may", "x"], 1)):
+        vectors = Vectors(np.eye(2), Vocabulary(words))
+        looked_up = list(chunk_features.spelled_words(vectors, [sentence]))
+        assert sum(word in vectors for word in looked_up) == found
+        if found:
+            made = chunk_features.STYLES[style](vectors, looked_up)
+            plain = chunk_features.word_features(sentence)
+            assert [len(more) > len(less) for more, less in zip(made(sentence), plain, strict=True)] == [True, True]
+
+
 def test_chunking_says_what_is_wrong(made_data):
     with pytest.raises(FirthianError, match="no style 'cluster': did you mean clusters"):
         chunking.run(None, style="cluster")

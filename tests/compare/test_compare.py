@@ -236,3 +236,27 @@ def test_charts_escape_names_and_survive_odd_values():
     drawn += scatter([(evil, 0.0, 0.5), ("b", 100.0, 0.5)], evil, evil, evil)
     assert "<script" not in drawn
     assert "&lt;script&gt;&amp;" in drawn
+
+
+def test_a_page_that_fails_loses_nothing(corpus, pairs, tmp_path, monkeypatch):
+    def page(result):
+        raise ValueError("no page")
+
+    monkeypatch.setattr("firthian.compare.page.page", page)
+    with pytest.raises(ValueError, match="no page"):
+        compare_recipes([corpus], ["svd:dim=2"], tmp_path / "report", sets=[str(pairs)])
+    assert len(ft.load(tmp_path / "report" / "vectors" / "svd_dim=2")) == 8
+    assert json.loads((tmp_path / "report" / "report.json").read_text())["evaluation"]["similarity"]
+
+
+def test_the_seed_reaches_the_evaluation(corpus, tmp_path):
+    generator = np.random.default_rng(0)
+    lines = [f"{a} {b} {generator.random()}" for i, a in enumerate(WORDS) for b in WORDS[i + 1 :]]
+    (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
+    counts = ft.count([corpus])
+    ends = [
+        compare_recipes(counts, ["ppmi"], sets=[str(tmp_path / "pairs.txt")], seed=seed).evaluation.to_dict()
+        for seed in (1, 1, 2)
+    ]
+    first, again, other = (facts["similarity"]["pairs"]["ci95"] for facts in ends)
+    assert first == again != other

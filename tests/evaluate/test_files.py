@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import firthian as ft
+from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate import files, sets
 from firthian.evaluate.files import Pairs, Questions, read
 from firthian.evaluate.sets import choose, open_set
+from firthian.vectors.vectors import Vectors
 
 
 def write(folder, text, name="mine.txt"):
@@ -131,7 +134,7 @@ def test_a_folder_is_not_a_set(tmp_path):
 def test_sets_go_to_their_suites(tmp_path):
     one, two = write(tmp_path, "a b 1\n", "p.txt"), write(tmp_path, "a b c d\n", "q.txt")
     chosen, absent = choose([one, two], ["similarity", "analogy"])
-    assert ([s.name for s in chosen["similarity"]], [s.name for s in chosen["analogy"]], absent) == (["p"], ["q"], [])
+    assert ([s.name for s in chosen["similarity"]], [s.name for s in chosen["analogy"]], absent) == (["p"], ["q"], {})
     with pytest.raises(FirthianError, match="two sets are called p"):
         choose([one, one], ["similarity", "analogy"])
     with pytest.raises(FirthianError, match="belongs to the suite analogy"):
@@ -141,14 +144,34 @@ def test_sets_go_to_their_suites(tmp_path):
 def test_missing_common_sets_are_named_and_without_any_it_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "eval/similarity").mkdir(parents=True)
     monkeypatch.setenv("FIRTHIAN_DATA", str(tmp_path))
-    monkeypatch.setattr(sets, "is_here", lambda name: (tmp_path / f"eval/similarity/{name}.txt").exists())
+    here = tmp_path / "eval/similarity"
+    monkeypatch.setattr(sets, "why_absent", lambda name: "" if (here / f"{name}.txt").exists() else "lost")
     with pytest.raises(FirthianError, match="none of the common test sets"):
         choose(None, ["similarity", "analogy"])
     write(tmp_path, "a b 1\n", "eval/similarity/men.txt")
     chosen, absent = choose(None, ["similarity", "analogy"])
     assert [s.name for s in chosen["similarity"]] == ["men"]
-    assert "google" in absent
-    assert "ws353" in absent
+    assert absent["google"] == absent["ws353"] == "lost"
+
+
+def test_a_damaged_common_set_is_told_as_such(tmp_path, monkeypatch):
+    path = write(tmp_path, "tea coffee 5\n", "ws353.txt")
+
+    def locate(name):
+        if name in ("ws353", "google-sections"):
+            raise FirthianError(f"{path} has 13 bytes, not 7,904", hint="remove it and fetch it again")
+        return write(tmp_path, "a b c d\n" if name in sets.SETS["analogy"] else "a b 1\n", f"{name}.txt")
+
+    monkeypatch.setattr("firthian.datasets.locate", locate)
+    vectors = Vectors(np.eye(4), Vocabulary(list("abcd")))
+    (note,) = ft.evaluate(vectors).notes
+    assert note == f"the set ws353 is left out: {path} has 13 bytes, not 7,904: remove it and fetch it again"
+
+
+@pytest.mark.parametrize("empty", [Pairs("e", [], np.empty(0)), Questions("e", [], [], [], np.empty(0, int))])
+def test_a_set_without_items_is_refused(empty):
+    with pytest.raises(FirthianError, match="the set e is empty"):
+        choose([Pairs("p", [("a", "b")], np.ones(1)), empty], ["similarity", "analogy"])
 
 
 def test_google_without_section_lines_still_has_two_kinds(tmp_path, monkeypatch):

@@ -203,3 +203,20 @@ def test_the_package_is_called_and_is_still_a_package():
     assert ft.evaluate is ft.evaluate
     assert ft.evaluate.Evaluation is Evaluation
     assert "evaluate" in ft.__all__
+
+
+@pytest.mark.parametrize("name", ["questions", "3cosadd", "semantic", "sections"])
+def test_sections_may_have_any_name(name):
+    """Two questions of the section, eight of meaning in all: its line has its own figures, and no p-value of another's."""
+    good = planted()
+    bad = Vectors(np.random.default_rng(2).normal(size=good.matrix.shape), good.vocabulary)
+    mine = questions(capitals(5).words, [name, "more", "gram1"], [0] * 2 + [1] * 6 + [2] * 12, [True, True, False], "q")
+    found = ft.evaluate({"good": good, "bad": bad}, sets=[mine])
+    lines = re.findall(
+        r"<tr><td>q/(.*?)</td><td>3cosadd</td><td>.*?</td><td>.*?</td><td>(.*?)</td><td>(.*?)</td>", found.to_html()
+    )
+    shown = {of: (covered, bool(p)) for of, covered, p in lines}
+    assert shown.pop(f"{name} (section)" if name == "semantic" else name) == ("2 of 2", False)
+    assert shown == {
+        "more": ("6 of 6", False), "gram1": ("12 of 12", False), "semantic": ("8 of 8", True), "syntactic": ("12 of 12", True),
+    }  # fmt: skip

@@ -10,7 +10,7 @@ from scipy import stats
 import firthian as ft
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-from firthian.evaluate import Pairs, compare_similarity
+from firthian.evaluate import Pairs, compare_similarity, similarity
 from firthian.evaluate.scores import score_pairs
 from firthian.packing import pack
 from firthian.vectors.vectors import Vectors
@@ -182,3 +182,30 @@ def test_a_comparison_uses_the_pairs_that_both_cover(vectors):
     smaller = Vectors(vectors.matrix[:150], Vocabulary(vectors.vocabulary.words[:150]))
     assert compare_similarity(vectors, smaller, pairs)["pairs"] == int((ids < 150).all(axis=1).sum())
     assert compare_similarity(vectors, smaller, pairs, oov="zero")["pairs"] == 60
+
+
+@pytest.mark.parametrize("resamples", [0, 7])
+def test_comparisons_take_as_many_resamples_as_they_are_told(vectors, resamples, monkeypatch):
+    drawn = []
+    real = similarity.bootstrap
+
+    def watched(human, models, random, number):
+        drawn.append(number)
+        return real(human, models, random, number)
+
+    monkeypatch.setattr(similarity, "bootstrap", watched)
+    found = ft.evaluate({"a": vectors, "b": random_vectors(seed=9)}, sets=[some_pairs()[0]], resamples=resamples)
+    assert set(drawn) == {resamples}
+    assert (found.comparisons[0]["similarity"]["mine"]["ci95"] is None) == (resamples == 0)
+
+
+@pytest.mark.parametrize(("number", "known"), [(2, False), (4, False), (5, True)])
+def test_a_few_pairs_in_perfect_order_are_not_certain(number, known):
+    angles = np.linspace(0, 1, number + 1)
+    vectors = Vectors(
+        np.stack([np.cos(angles), np.sin(angles)], axis=1), Vocabulary([f"w{n}" for n in range(number + 1)])
+    )
+    pairs = Pairs("mine", [("w0", f"w{n}") for n in range(1, number + 1)], -np.arange(number))
+    found = ask(vectors, pairs)
+    assert found["spearman"] == 1
+    assert (found["ci95"] is not None) == known

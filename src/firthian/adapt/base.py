@@ -202,7 +202,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self._check_parameters()
         # What an earlier fit left must not be taken for this one's, be it columns of a matrix or what was learned.
         for name in ("n_features_in_", "feature_names_in_", "ensemble_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._first = self._first_phi()
         counts, labels = self._read(X, y, "fit", stream)

@@ -20,7 +20,7 @@ from firthian.cooccurrence.tokens import Tokens
 from firthian.corpus.copies import readable_again
 from firthian.corpus.readers import open_corpus
 from firthian.corpus.vocabulary import Vocabulary
-from firthian.errors import FirthianError
+from firthian.errors import FirthianError, from_os_error
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import Plan
 from firthian.memory import Problem, check_budget
@@ -28,7 +28,7 @@ from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
 from firthian.run import Run
-from firthian.storage import check_not_source, new_folder, write_manifest
+from firthian.storage import check_not_source, new_folder, write_file, write_manifest
 from firthian.training import check_dimension, check_memory, is_counts, refuse_counting, sizes_of, train
 from firthian.vectors.vectors import Vectors
 
@@ -135,12 +135,20 @@ def compare_recipes(
         if output is None:
             return bench.run(candidates, vector_size, plan, None)
         with new_folder(output, force) as folder:
-            from firthian.compare.page import page
-
             result = bench.run(candidates, vector_size, plan, folder / "vectors")
-            (folder / "report.html").write_text(page(result), encoding="utf-8")
             write_manifest(folder / "report.json", KIND, VERSION, json.loads(json.dumps(result.to_dict())))
+    _write_page(result, Path(output) / "report.html")
     return result
+
+
+def _write_page(result: Comparison, path: Path) -> None:
+    """Write the page beside what is there already: whatever is wrong with it, nothing that was trained is lost."""
+    from firthian.compare.page import page
+
+    try:
+        write_file(path, page(result).encode())
+    except OSError as error:
+        raise from_os_error(error) from error
 
 
 def _check(candidates: list[Candidate], source: Any) -> None:
@@ -239,7 +247,7 @@ class _Bench:
             if keep is not None:
                 keep.mkdir(exist_ok=True)
                 vectors.save(keep / _file_name(candidate.name))
-        evaluation = plan.evaluate(found, Run.create(progress=self.progress, executor=self.executor))
+        evaluation = plan.evaluate(found, Run.create(self.seed, progress=self.progress, executor=self.executor))
         return Comparison(entries, evaluation, _machine(self.executor.workers))
 
     def _prepare(self, candidate: Candidate, vector_size: int | None) -> _Ready:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from firthian.errors import FirthianError, require
+from firthian.evaluate.words import spelling
+from firthian.vectors.search import dense_rows
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -59,13 +61,14 @@ class Coordinates:
     def __init__(self, vectors: Any, words: Iterable[str], seed: int = 1) -> None:
         known, table = _rows(vectors, words)
         table = table * (_SPREAD / (float(table.std()) or 1.0))
+        self.spell = spelling(vectors.vocabulary)
         self.names = [[f"v{k}.{d}" for d in range(table.shape[1])] for k in _AROUND]
         self.values = {word: row.tolist() for word, row in zip(known, table, strict=True)}
 
     def __call__(self, sentence: Sentence) -> list[dict[str, float]]:
         """Give the baseline's features and the vectors."""
         features = [dict.fromkeys(names, 1.0) for names in word_features(sentence)]
-        found = [self.values.get(word.lower()) for word in sentence.words]
+        found = [self.values.get(self.spell(word)) for word in sentence.words]
         for at, entry in enumerate(features):
             for names, k in zip(self.names, _AROUND, strict=True):
                 values = found[at + k] if 0 <= at + k < len(found) else None
@@ -78,19 +81,20 @@ class Names:
     """Adds names for the words within two places, and where ``paired``, pairs of names of neighbours.
 
     ``table`` has the names of each word; where they are paired, each word has equally many and the first goes with
-    the first.
+    the first. ``spell`` turns a word of a sentence into one of the table.
     """
 
-    def __init__(self, table: dict[str, list[str]], paired: bool) -> None:
+    def __init__(self, table: dict[str, list[str]], paired: bool, spell: Callable[[str], str] = str.lower) -> None:
         self.table = table
         self.paired = paired
+        self.spell = spell
         # Each name is spelled once for each place, not at every word of every sentence.
         self.placed = {k: {word: [f"c{k}={name}" for name in names] for word, names in table.items()} for k in _AROUND}
 
     def __call__(self, sentence: Sentence) -> list[list[str]]:
         """Give the baseline's features and the names."""
         features = word_features(sentence)
-        words = [word.lower() for word in sentence.words]
+        words = [self.spell(word) for word in sentence.words]
         for at, entry in enumerate(features):
             for k in _AROUND:
                 if 0 <= at + k < len(words):
@@ -114,7 +118,7 @@ def cluster_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
         fitted = kmeans(number, random_state=seed, n_init=3, batch_size=4096).fit(_unit(frequent))
         for word, cluster in zip(known, fitted.predict(_unit(table)), strict=True):
             names[word].append(f"{number}.{cluster}")
-    return Names(names, paired=True)
+    return Names(names, True, spelling(vectors.vocabulary))
 
 
 def extreme_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
@@ -126,14 +130,14 @@ def extreme_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
         word: [f"+{d}" for d in np.flatnonzero(up)] + [f"-{d}" for d in np.flatnonzero(down)]
         for word, up, down in zip(known, above, below, strict=True)
     }
-    return Names(names, paired=False)
+    return Names(names, False, spelling(vectors.vocabulary))
 
 
 def column_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
     """Name words by the columns that are not zero: the bit strings of Brown clusters, or the atoms of sparse codes."""
-    known, table = _rows(vectors, words)
-    names = {word: [str(d) for d in np.flatnonzero(row)] for word, row in zip(known, table, strict=True)}
-    return Names(names, paired=len({len(found) for found in names.values()}) == 1)
+    known, numbers = _known(vectors, words)
+    names = {word: [str(d) for d in _filled(vectors.matrix, n)] for word, n in zip(known, numbers, strict=True)}
+    return Names(names, len({len(found) for found in names.values()}) == 1, spelling(vectors.vocabulary))
 
 
 #: How vectors become features of a CRF.
@@ -150,14 +154,27 @@ def usual_style(vectors: Any) -> str:
     return "columns" if hasattr(vectors.matrix, "toarray") else "clusters"
 
 
-def _rows(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
-    """Give the words that have vectors, and these."""
+def _known(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
+    """Give the words that have vectors, and the rows of these."""
     index = vectors.vocabulary.index
     known = {word: index[word] for word in dict.fromkeys(words) if word in index}
     if not known:
         raise FirthianError("the vectors hold none of the words", hint="give vectors of English words")
-    rows = vectors.matrix[np.fromiter(known.values(), np.int64, len(known))]
-    return list(known), np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+    return list(known), np.fromiter(known.values(), np.int64, len(known))
+
+
+def _rows(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
+    """Give the words that have vectors, and these."""
+    known, numbers = _known(vectors, words)
+    return known, np.asarray(dense_rows(vectors.matrix, numbers), dtype=np.float64)
+
+
+def _filled(matrix: Any, row: int) -> Array:
+    """Give the columns of a row that are not zero; a sparse matrix, which may have very many, stays sparse."""
+    if isinstance(matrix, np.ndarray):
+        return np.flatnonzero(matrix[row])
+    here = slice(int(matrix.indptr[row]), int(matrix.indptr[row + 1]))
+    return np.sort(matrix.indices[here][matrix.data[here] != 0])
 
 
 def _unit(table: Array) -> Array:
@@ -172,6 +189,7 @@ def _mean_of(table: Array, where: Array) -> Array:
     return mean
 
 
-def lower_words(sentences: Sequence[Sentence]) -> Iterable[str]:
+def spelled_words(vectors: Any, sentences: Sequence[Sentence]) -> Iterable[str]:
     """Give the words of sentences as the features look them up."""
-    return (word.lower() for sentence in sentences for word in sentence.words)
+    spell = spelling(vectors.vocabulary)
+    return (spell(word) for sentence in sentences for word in sentence.words)

@@ -17,7 +17,7 @@ import numpy as np
 from firthian.corpus.files import whole_text
 from firthian.datasets import locate
 from firthian.errors import FirthianError, require, suggest
-from firthian.evaluate.chunk_features import STYLES, Sentence, lower_words, usual_style, word_features
+from firthian.evaluate.chunk_features import STYLES, Sentence, spelled_words, usual_style, word_features
 from firthian.evaluate.files import LARGEST_BYTES
 from firthian.evaluate.options import whole_number
 from firthian.progress import Progress, Silent
@@ -119,7 +119,7 @@ def run(
     kinds: dict[str, Any] = {"baseline": word_features} if baseline else {}
     if vectors is not None:
         make = STYLES[usual_style(vectors) if style == "auto" else style]
-        kinds["with_vectors"] = make(vectors, lower_words([*train, *test]), seed=seed)
+        kinds["with_vectors"] = make(vectors, spelled_words(vectors, [*train, *test]), seed=seed)
     return {name: _choose(extract, kept, held, test, weights, progress) for name, extract in kinds.items()}
 
 

@@ -178,7 +178,10 @@ class Evaluation:
         for comparison in self.comparisons:
             sets = comparison.get(suite, {})
             whole, _, part = name.rpartition("/")
-            facts = sets.get(name) or sets.get(whole, {}).get(part, {})
+            facts = sets.get(name) or sets.get(whole, {}).get(part)
+            # A section may bear the name of a figure; only a tested part has questions of its own.
+            if not isinstance(facts, Mapping) or (name not in sets and "questions" not in facts):
+                facts = {}
             values.append(facts.get(measure, facts).get("p_value"))
         return ", ".join(map(show_p, values)) if any(value is not None for value in values) else ""
 
@@ -218,8 +221,10 @@ def _rows(model: str, suite: str, name: str, figures: Any, sections: bool) -> It
         if measure not in (*_COUNTS, "covered", "ci95") and _is_figure(value):
             yield Row(model, suite, name, measure, value, low, high, items, figures.get("covered"))
     parts = {part: inner for part, inner in figures.items() if isinstance(inner, dict) and part != "params"}
-    parts |= parts.pop("sections", {}) if sections else {}
-    parts.pop("sections", None)
+    named = parts.pop("sections", {})
+    for part, inner in named.items() if sections else ():
+        # A half of the set may bear the same name; where it is another thing, both are shown.
+        parts[part if parts.get(part, inner) == inner else f"{part} (section)"] = inner
     for part, inner in parts.items():
         # A part that is the whole says nothing new.
         if items is None or inner.get("questions") != items:

@@ -69,8 +69,8 @@ class Plan:
 
     suites: list[Suite]
     options: Options
-    #: Common sets that are not to be had.
-    absent: list[str]
+    #: Common sets that are not to be had, and why.
+    absent: Mapping[str, str]
 
     @classmethod
     def make(
@@ -105,7 +105,7 @@ class Plan:
             results[name] = {one.name: one.load()(opened, one.own(self.options), run) for one in self.suites}
         if not results:
             raise FirthianError("there are no vectors to evaluate", hint="give at least one")
-        notes = [f"the set {name} is not here" for name in self.absent]
+        notes = [f"the set {name} is left out: {why}" for name, why in self.absent.items()]
         return Evaluation(results, _compare(results, run), notes)
 
     def check_vocabulary(self, name: str, vocabulary: Vocabulary) -> None:

@@ -28,6 +28,8 @@ Set = str | os.PathLike[str] | Pairs | Questions
 def open_set(wanted: Set, suite: str | None = None) -> Pairs | Questions:
     """Give a set by its name, from a file, or as it is."""
     if isinstance(wanted, Pairs | Questions):
+        if not len(wanted):
+            raise FirthianError(f"the set {wanted.name} is empty", hint="give it an item, or leave it out")
         return wanted
     if isinstance(wanted, str):
         if not wanted:
@@ -46,15 +48,20 @@ def _known() -> list[str]:
     return [name for names in SETS.values() for name in names]
 
 
-def is_here(name: str) -> bool:
-    """Tell whether a common set is on this machine, or can be fetched, which is then done."""
+def why_absent(name: str) -> str:
+    """Say why a common set cannot be had; nothing where it is on this machine, or can be fetched, which is then done."""
     from firthian.datasets import locate
 
     try:
         locate(name)
-    except FirthianError:
-        return False
-    return True
+    except FirthianError as error:
+        return str(error)
+    return ""
+
+
+def is_here(name: str) -> bool:
+    """Tell whether a common set can be had."""
+    return not why_absent(name)
 
 
 def _named(name: str, kind: str) -> Pairs | Questions:
@@ -80,21 +87,22 @@ def _halves(found: Pairs | Questions) -> Pairs | Questions:
 
 def choose(
     sets: Iterable[Set] | str | None, suites: Iterable[str]
-) -> tuple[dict[str, list[Pairs | Questions]], list[str]]:
-    """Sort the wanted sets by the suite they belong to; give them, and which common sets are not to be had.
+) -> tuple[dict[str, list[Pairs | Questions]], dict[str, str]]:
+    """Sort the wanted sets by the suite they belong to; give them, and which common sets are not to be had, and why.
 
     Without a wish, each suite takes all of its common sets that are here.
     """
     suites = [suite for suite in suites if suite in SETS]
     chosen: dict[str, list[Pairs | Questions]] = {suite: [] for suite in suites}
-    absent: list[str] = []
+    absent: dict[str, str] = {}
     if sets is None:
         for suite in suites:
             for name in SETS[suite]:
-                if is_here(name):
-                    chosen[suite].append(open_set(name))
+                why = why_absent(name)
+                if why:
+                    absent[name] = why
                 else:
-                    absent.append(name)
+                    chosen[suite].append(open_set(name))
         if suites and not any(chosen.values()):
             raise FirthianError(
                 "none of the common test sets is here",

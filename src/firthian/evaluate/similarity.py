@@ -23,6 +23,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: The purpose of the random numbers of this suite.
 _PURPOSE = 0x51
 
+#: Fewer pairs are in perfect order by chance too often (four of them once in 24). Every resample is then in perfect
+#: order too, and an interval without width would call the figure certain.
+_FEWEST = 5
+
 
 @dataclass(frozen=True)
 class SimilarityResult:
@@ -36,6 +40,8 @@ class SimilarityResult:
     ci95: tuple[float, float] | None
     missing: list[str]
     zero_length: list[str]
+    #: Resamples of the bootstrap, also where two results are compared.
+    resamples: int = RESAMPLES
 
     def to_dict(self) -> dict[str, Any]:
         """Give the figures as JSON knows them."""
@@ -50,11 +56,11 @@ class SimilarityResult:
             facts["zero_length"] = self.zero_length
         return facts
 
-    def compare(self, other: SimilarityResult, run: Run, resamples: int = RESAMPLES) -> dict[str, Any]:
+    def compare(self, other: SimilarityResult, run: Run, resamples: int | None = None) -> dict[str, Any]:
         """Test whether the other vectors are different, on the pairs that took part for both.
 
         ``p_value`` is Williams' test of dependent correlations, ``ci95`` the paired bootstrap interval of the
-        ``difference`` (the other's correlation less this one's).
+        ``difference`` (the other's correlation less this one's), by default of as many ``resamples`` as this result's.
         """
         if self.set.words != other.set.words:
             raise FirthianError("two results are of different sets", hint="compare results of one set")
@@ -64,7 +70,8 @@ class SimilarityResult:
         difference = values[1] - values[0]
         if math.isnan(difference):
             return {"pairs": int(both.sum()), "difference": None, "ci95": None, "p_value": None, "test": "williams"}
-        samples = bootstrap(human, [one, two], run.generator(_PURPOSE), resamples)
+        drawn = self.resamples if resamples is None else resamples
+        samples = bootstrap(human, [one, two], run.generator(_PURPOSE), drawn)
         ends = interval(samples[:, 1] - samples[:, 0])
         p_value = williams(*values, spearman(one, two), len(human))
         return {
@@ -91,9 +98,11 @@ def measure(
     ends = None
     if not math.isnan(value) and options.resamples:
         ends = interval(bootstrap(human, [model], run.generator(_PURPOSE), options.resamples)[:, 0])
+        if ends and math.isclose(*ends) and len(human) < _FEWEST:
+            ends = None
     return SimilarityResult(
-        pairs, scores, counted, int(known.sum()), value, ends, found.missing, found.zero_length
-    )  # fmt: skip
+        pairs, scores, counted, int(known.sum()), value, ends, found.missing, found.zero_length, options.resamples
+    )
 
 
 def suite(vectors: Vectors, options: Options, run: Run) -> dict[str, SimilarityResult]:
@@ -119,4 +128,4 @@ def compare_similarity(
     opened = open_set(pairs, "similarity")
     if not isinstance(opened, Pairs):
         raise FirthianError(f"{opened.name} is a set of analogies", hint="use compare_analogy")
-    return measure(one, opened, options, run).compare(measure(other, opened, options, run), run)
+    return measure(one, opened, options, run).compare(measure(other, opened, options, run), run, RESAMPLES)

@@ -30,19 +30,26 @@ class Found:
         return np.asarray((self.ids >= 0).all(axis=1))
 
 
-def finder(vocabulary: Vocabulary, words: int) -> Callable[[str], int]:
-    """Give what finds a test word among the first ``words`` of a vocabulary: its row, or -1.
+def spelling(vocabulary: Vocabulary) -> Callable[[str], str]:
+    """Give what spells a test word as a vocabulary does: in lower case when all of the vocabulary is.
 
-    Test words are lower-cased when the vocabulary is lower-cased.
+    >>> spelling(Vocabulary(["tea"]))("Tea"), spelling(Vocabulary(["tea", "London"]))("Tea")
+    ('tea', 'Tea')
+    """
+    return str.lower if vocabulary.lowercase else str
+
+
+def finder(vocabulary: Vocabulary, words: int) -> Callable[[str], int]:
+    """Give what finds a test word, in the vocabulary's ``spelling``, among its first ``words``: its row, or -1.
 
     >>> find = finder(Vocabulary(["tea", "milk"]), 1)
     >>> find("Tea"), find("milk")
     (0, -1)
     """
-    lowercase = vocabulary.lowercase
+    spell = spelling(vocabulary)
 
     def find(word: str) -> int:
-        row = vocabulary.get(word.lower() if lowercase else word)
+        row = vocabulary.get(spell(word))
         return row if row < words else -1
 
     return find
