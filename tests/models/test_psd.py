@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -303,6 +305,34 @@ def test_words_are_added_to_vectors_older_than_their_unigrams():
 def _core_ids(vectors, counts, core):
     ids = np.array([vectors.vocabulary.index.get(word, -1) for word in counts.vocabulary])
     return np.where(ids < core, ids, -1)
+
+
+def test_a_word_added_to_a_subset_is_no_witness_for_later_ones():
+    texts = corpus()
+    whole = ft.train(ft.count(texts, window=3, min_count=1), "psd", vector_size=6)
+    new = ft.count([text.replace("w7 ", "novel ") for text in texts], window=3, min_count=1)
+    later = ft.count(["novel another"] * 9, window=3, min_count=1)
+    grown = whole.subset(30).add_words(new)
+    assert "novel" in grown
+    assert add_words(grown, later).unrelated == ["another"]
+    assert add_words(whole.subset(whole.vocabulary.words[9:3:-1]), new).new
+    for words in (["novel", *whole.vocabulary.words[:30]], ["novel"]):
+        with pytest.raises(FirthianError, match="trained together do not come first: give the vectors"):
+            add_words(grown.subset(words), later)
+    # The likelihood needs no core.
+    assert TextModel(grown.subset(["novel", "w0", "w4"])).log_prob(["w0", "novel"]).unknown == 0
+
+
+def test_a_text_model_that_is_deleted_is_gone(monkeypatch):
+    monkeypatch.setattr("firthian.vectors.likelihood._REMEMBERED", 2)
+    counts = ft.count(corpus(), window=3, min_count=1)
+    model = TextModel(ft.train(counts, "psd", vector_size=6), counts, "seen")
+    tokens = ["w0", "w4", "w8", "w0", "w1"]
+    assert np.array_equal(model.log_prob(tokens).terms, model.log_prob(tokens).terms)
+    assert len(model._remembered) == 2
+    gone = weakref.ref(model)
+    del model
+    assert gone() is None
 
 
 def test_text_with_an_added_word_is_scored_with_the_counts_of_training():

@@ -232,3 +232,8 @@ def test_load_opens_anything(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FirthianError, match="not a folder of vectors"):
         load(tmp_path / "empty")
+
+
+def test_a_text_whose_first_word_begins_as_an_archive_does(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("PKI 0.1 0.2\nb 1 2\n")
+    assert read_vectors(tmp_path / "v.txt").vocabulary.words == ["PKI", "b"]

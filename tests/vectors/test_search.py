@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -224,3 +227,72 @@ def test_one_query_has_the_same_bytes_for_any_number_of_threads(monkeypatch: pyt
         found.append(one.most_similar("w7", topn=400))
     assert found[0] == found[1] == found[2]
     check(vectors, found[0], twin.nearest(vectors.matrix, vectors.matrix[7], [7], 400))
+
+
+def test_only_one_batch_of_sparse_queries_is_dense_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "BLOCK_QUERIES", 7)
+    vectors = make(60, 20, sparse=True)
+    held = []
+    real = search.dense_rows
+
+    def watched(matrix, ids):
+        held.append(len(ids))
+        return real(matrix, ids)
+
+    monkeypatch.setattr(search, "dense_rows", watched)
+    words = vectors.vocabulary.words[:30]
+    alone = [found for word in words for found in vectors.most_similar_many([word], 3)]
+    for found, single in zip(vectors.most_similar_many(words, 3), alone, strict=True):
+        assert [word for word, _ in found] == [word for word, _ in single]
+    asked = list(zip(words, words[1:], words[2:], strict=False))
+    for method in METHODS:
+        assert len(vectors.analogy_many(asked, 2, method)) == 28
+    assert max(held) == 7
+
+
+def test_a_vector_of_zeros_answers_no_analogy_by_products() -> None:
+    """All other candidates have a negative cosine with b or c: moved to 0 … 1, the cosine 0 would be the best."""
+    matrix = np.array([[1, 0], [0, 1], [-1, 0.1], [0, 0], [-0.9, -0.5]])
+    vectors = Vectors(matrix, Vocabulary(["a", "b", "c", "zero", "d"]))
+    assert [word for word, _ in vectors.analogy("a", "b", "c", method="3cosmul")] == ["d"]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda vectors: pickle.loads(pickle.dumps(vectors)), copy.copy])
+def test_vectors_are_copied_after_a_question(copied, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "ONE_QUERY_ROWS", 64)
+    vectors = make(200, 5)
+    vectors.record = {"stats": {"core": 3}}
+    vectors.extras = {"bias": np.zeros(200)}
+    near = vectors.most_similar("w1")
+    again = copied(vectors)
+    assert again.most_similar("w1") == near
+    assert (again.record, again.vocabulary.words) == (vectors.record, vectors.vocabulary.words)
+
+
+def test_deep_copies_share_what_is_large_and_nothing_else() -> None:
+    vectors = make(20, 5)
+    vectors.record, vectors.extras, vectors.contexts = {"stats": {"core": 3}}, {"bias": np.zeros(20)}, np.ones((20, 5))
+    again = copy.deepcopy([vectors, vectors])
+    assert again[0] is again[1] is not vectors
+    assert again[0].matrix is vectors.matrix
+    assert again[0].contexts is vectors.contexts
+    assert again[0].extras["bias"] is vectors.extras["bias"]
+    again[0].record["stats"]["core"] = 4
+    again[0].extras["more"] = np.ones(1)
+    assert (vectors.record, list(vectors.extras)) == ({"stats": {"core": 3}}, ["bias"])
+
+
+def test_scikit_learn_clones_without_a_copy_of_the_vectors() -> None:
+    base = pytest.importorskip("sklearn.base")
+    from firthian.adapt import RPAClassifier
+
+    vectors = make(20_000, 2)
+    vectors.most_similar("w1")
+    assert base.clone(RPAClassifier(vectors)).vectors.matrix is vectors.matrix
+
+
+@pytest.mark.parametrize("smoothing", [0, -1, np.nan, np.inf, "much"])
+def test_smoothing_that_gives_no_weights_is_refused(smoothing: object) -> None:
+    vectors = Vectors(np.eye(2), Vocabulary(["a", "b"], [3, 2]))
+    with pytest.raises(FirthianError, match="smoothing must be a number"):
+        vectors.document_vector(["a"], weighting="sif", smoothing=smoothing)

@@ -130,3 +130,23 @@ def test_the_eigenvalue_power_of_trained_vectors_can_be_changed() -> None:
     np.testing.assert_allclose(half.with_eigenvalue_power(1.0).matrix, whole.matrix, atol=1e-6)
     with pytest.raises(FirthianError, match="no eigenvalues"):
         ft.train(counts, "cca", vector_size=3).with_eigenvalue_power(1.0)
+
+
+def test_words_without_a_direction_have_not_moved(vectors: Vectors) -> None:
+    here, there = vectors.matrix.copy(), vectors.matrix.copy()
+    here[[4, 5]], there[[4, 6]] = 0, 0
+    found = Vectors(here, vectors.vocabulary).align_to(Vectors(there, vectors.vocabulary), topn=60)
+    assert {"w4", "w5", "w6"}.isdisjoint(word for word, _ in found.moved)
+    assert (len(found.moved), found.shared) == (57, 60)
+
+
+@pytest.mark.parametrize(
+    ("words", "core"),
+    [(7, 7), (50, 40), (["w3", "w1", "w50"], 2), (["w50", "w3"], None), (["w50"], 0), (1000, 40)],
+)
+def test_a_subset_knows_its_core(vectors: Vectors, words: object, core: int | None) -> None:
+    vectors.record["stats"] = {"core": 40, "kappa": 1.0}
+    assert vectors.subset(words).record["stats"] == {"core": core, "kappa": 1.0}
+    assert vectors.record["stats"]["core"] == 40
+    again = vectors.subset(words).subset(1).record["stats"]["core"]
+    assert again == (core if core is None else min(core, 1))

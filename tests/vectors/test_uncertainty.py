@@ -282,3 +282,11 @@ def test_the_verb(firth, tmp_path):
     firth("uncertain", tmp_path / "v", "tea", "--analogy").complains("an analogy has three words")
     gaussian_vectors("none").save(tmp_path / "points")
     firth("uncertain", tmp_path / "points").complains("points without uncertainty")
+
+
+def test_a_vector_of_zeros_has_no_neighbours_by_cosine():
+    vectors = gaussian_vectors()
+    vectors.matrix[2] = 0
+    word = vectors.vocabulary.words[2]
+    assert vectors.most_similar(word) == vectors.most_similar_with_intervals(word) == []
+    assert vectors.most_similar_with_intervals(word, score="product-kernel")

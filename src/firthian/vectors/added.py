@@ -38,6 +38,11 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
     A word that shares no pair with them is left out and named.
     """
     base = PSDFactor(vectors, "adding words")
+    if not base.core:
+        raise FirthianError(
+            "of these vectors the words that were trained together do not come first",
+            hint="give the vectors that firth train wrote, or a subset in their order",
+        )
     if not 0 <= ridge < np.inf:
         raise FirthianError(f"ridge must be a number of at least 0, got {ridge}", hint=f"{DEFAULT_RIDGE:g} is usual")
     run = run or Run()

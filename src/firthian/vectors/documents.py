@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from firthian.checks import real
 from firthian.errors import FirthianError, suggest
 from firthian.vectors.search import BLOCK_ROWS, dense_rows
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 WEIGHTINGS = ("mean", "sif")
+
+_SMOOTHING = "0.001 is usual"
 
 
 def document_vector(
@@ -30,6 +33,8 @@ def document_vector(
     """See ``Vectors.document_vector``."""
     if weighting not in WEIGHTINGS:
         raise FirthianError(f"there is no weighting {weighting!r}", hint=suggest(weighting, WEIGHTINGS))
+    if weighting == "sif" and not 0 < real("smoothing", smoothing, _SMOOTHING) < np.inf:
+        raise FirthianError(f"smoothing must be a number above 0, got {smoothing}", hint=_SMOOTHING)
     tokens = (tokenizer or tokenizer_of(vectors)).tokens(text) if isinstance(text, str) else list(text)
     numbers = np.array(vectors.numbers(tokens, missing), dtype=np.int64)
     if not numbers.size:

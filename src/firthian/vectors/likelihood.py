@@ -21,6 +21,9 @@ from firthian.vectors.vectors import Vectors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: The residuals of so many words are kept: few words make up most of a text.
+_REMEMBERED = 4096
+
 
 @dataclass(frozen=True)
 class DocumentScore:
@@ -71,6 +74,8 @@ class TextModel:
         counted = np.maximum(vectors.vocabulary.counts.astype(np.float64), 0.5)
         self.log_unigram = np.log(counted / counted.sum())
         self.scale = base.scale
+        #: What ``_residuals_after`` gave last, oldest first; of this model alone, so that it goes when the model goes.
+        self._remembered: dict[int, tuple[Array, Array]] = {}
         if (
             self.counts is not None
             and self.counts.vocabulary.words != vectors.vocabulary.words[: len(self.counts.vocabulary)]
@@ -138,9 +143,15 @@ class TextModel:
             matrix, later, earlier = matrix.T, earlier, later
         return matrix.tocsc(), later, earlier
 
-    @functools.lru_cache(maxsize=4096)  # noqa: B019 - the cache lives as long as the model, which is what is wanted
     def _residuals_after(self, earlier: int) -> tuple[Array, Array]:
         """Give the words seen after a word, and the residuals of these pairs; a word added after training has none."""
+        found = self._remembered.pop(earlier, None) or self._find_residuals_after(earlier)
+        self._remembered[earlier] = found
+        if len(self._remembered) > _REMEMBERED:
+            self._remembered.pop(next(iter(self._remembered)))
+        return found
+
+    def _find_residuals_after(self, earlier: int) -> tuple[Array, Array]:
         assert self.counts is not None
         if earlier >= len(self.counts.vocabulary):
             return np.empty(0, dtype=np.int64), np.empty(0)

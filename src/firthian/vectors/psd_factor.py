@@ -36,8 +36,8 @@ class PSDFactor:
                 hint="train them again",
             )
         self.scale = Scale(stats["kappa"], stats["cut_root"], stats["weight_power"])
-        #: How many of the first words were fitted together.
-        self.core = int(stats["core"])
+        #: How many of the first words were fitted together; None where a subset no longer has them first.
+        self.core = None if stats["core"] is None else int(stats["core"])
         power = vectors.record.get("options", {}).get("eigenvalue_power", 0.5) - 0.5
         self._bend = np.asarray(vectors.extras["eigenvalues"]) ** power
         self._centre = np.asarray(vectors.extras["centre"])

@@ -6,7 +6,7 @@ holds one block of scores a thread, whatever the vocabulary, and the answer does
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,11 @@ class Search:
         rows[numbers < 0] = 0
         return rows
 
+    def batches(self, queries: int, parts: int = 1) -> Iterator[slice]:
+        """Give the queries that are worked on together; whoever makes them dense need not do so with all at once."""
+        step = max(1, min(BLOCK_QUERIES, _QUERY_BYTES // max(1, 4 * self.matrix.shape[1] * parts)))
+        return (slice(first, first + step) for first in range(0, queries, step))
+
     def nearest(
         self,
         queries: Array,
@@ -71,19 +76,19 @@ class Search:
 
         ``queries`` has one row a query, scaled to length 1, or the shape (parts, queries, columns) where ``combine``
         makes one score of several cosines. ``excluded`` are rows that must not be the answer, for each query;
-        ``limit`` searches only the first rows. A query of zeros has no neighbours.
+        ``limit`` searches only the first rows. A query of zeros has no neighbours, and where cosines are combined, a row
+        of zeros is no answer: its cosines of 0 say nothing, and may make the best score.
         """
         parts = queries[None] if queries.ndim == 2 else queries
         rows = len(self.norms) if limit is None else min(limit, len(self.norms))
         topn = min(topn, rows)
-        number, columns = parts.shape[1:]
-        step = max(1, min(BLOCK_QUERIES, _QUERY_BYTES // max(1, 4 * columns * len(parts))))
+        number = parts.shape[1]
         found: list[list[tuple[int, float]]] = []
         if topn < 1:
             return [[] for _ in range(number)]
-        for first in range(0, number, step):
-            some = np.ascontiguousarray(parts[:, first : first + step])
-            without = excluded[first : first + step] if excluded is not None else ()
+        for batch in self.batches(number, len(parts)):
+            some = np.ascontiguousarray(parts[:, batch])
+            without = excluded[batch] if excluded is not None else ()
             scores, ids = self._best(some, topn, without, rows, combine)
             alive = np.atleast_1d(some.any(axis=(0, 2)))
             for one, theirs, seen in zip(scores, ids, alive, strict=True):
@@ -139,6 +144,7 @@ class Search:
             scores = self._cosines(stacked, first, last)
             if combine is not None:
                 scores = combine(scores.reshape(len(parts), number, -1))
+                scores[:, self.norms[first:last] == 0] = -np.inf
             here = (banned >= first) & (banned < last)
             scores[query[here], banned[here] - first] = -np.inf
             # The bar is that of finished blocks, all of them earlier: an equal score here comes later and loses.

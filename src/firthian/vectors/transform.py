@@ -71,7 +71,21 @@ def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
         contexts = contexts[ids]
     steps = [*vectors.record.get("transforms", []), {"name": "subset", "words": len(ids)}]
     record = {**vectors.record, "transforms": steps}
+    stats = record.get("stats")
+    if isinstance(stats, dict) and isinstance(stats.get("core"), int):
+        record["stats"] = {**stats, "core": _core(ids, stats["core"])}
     return type(vectors)(vectors.matrix[ids], vocabulary, contexts=contexts, extras=extras, record=record)
+
+
+def _core(ids: Array, core: int) -> int | None:
+    """Give how many of the chosen words are of the core of psd; None where these are not the first of them.
+
+    >>> _core(np.array([4, 0, 7]), 5), _core(np.array([7, 0]), 5)
+    (2, None)
+    """
+    inside = ids < core
+    number = int(np.count_nonzero(inside))
+    return number if inside[:number].all() else None
 
 
 def normalised(vectors: Vectors) -> Vectors:
@@ -158,7 +172,10 @@ def without_top_components(vectors: Vectors, number: int) -> Vectors:
 
 
 def align_to(vectors: Vectors, other: Vectors, topn: int) -> Alignment:
-    """Rotate onto ``other`` by orthogonal Procrustes on the unit vectors of shared words (Hamilton et al. 2016, eq. 4)."""
+    """Rotate onto ``other`` by orthogonal Procrustes on the unit vectors of shared words (Hamilton et al. 2016, eq. 4).
+
+    A word whose vector is zero here or there has no direction, and is not among those that moved.
+    """
     if vectors.vector_size != other.vector_size:
         raise FirthianError(
             f"vectors of {vectors.vector_size} and of {other.vector_size} dimensions cannot be aligned",
@@ -188,7 +205,8 @@ def align_to(vectors: Vectors, other: Vectors, topn: int) -> Alignment:
         for first in range(0, len(shared), BLOCK_ROWS):
             last = first + BLOCK_ROWS
             distance[first:last] = 1 - np.einsum("ij,ij->i", mine[first:last] @ rotation, theirs[first:last])
-    order = np.argsort(-distance, kind="stable")[:topn]
+    directed = np.flatnonzero(mine.any(axis=1) & theirs.any(axis=1))
+    order = directed[np.argsort(-distance[directed], kind="stable")[:topn]]
     moved = [(shared[i], float(distance[i])) for i in order]
     return Alignment(derived(vectors, turned, "aligned", shared=len(shared)), moved, len(shared))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -90,6 +91,17 @@ class Vectors:
         sparse = "" if isinstance(self.matrix, np.ndarray) else ", sparse"
         return f"<Vectors: {len(self):,} words × {self.vector_size:,} dimensions{sparse}{recipe}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The searcher has threads, which cannot be copied or pickled; it is made again when it is needed.
+        return {name: value for name, value in self.__dict__.items() if name != "searcher"}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Copy all but the words and the arrays, which are large and which nothing here changes (scikit-learn clones)."""
+        kept = {id(part): part for part in (self.matrix, self.vocabulary, self.contexts, *self.extras.values())}
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(copy.deepcopy(self.__getstate__(), {**kept, **memo}))
+        return copied
+
     def __getitem__(self, words: str | Sequence[str]) -> Array:
         numbers = self.numbers(words)
         rows = dense_rows(self.matrix, np.array(numbers, dtype=np.int64))
@@ -154,9 +166,12 @@ class Vectors:
     ) -> list[Neighbours]:
         """Give the neighbours of each word, many words at once; those of an unknown word are an empty list."""
         numbers = self.numbers(words, _zero(missing))
-        queries = self.searcher.unit_rows(numbers)
-        excluded = [[number] if number >= 0 else [] for number in numbers]
-        return self._named(self.searcher.nearest(queries, topn, excluded, limit=restrict_vocab))
+        found: list[list[tuple[int, float]]] = []
+        for batch in self.searcher.batches(len(numbers)):
+            excluded = [[number] if number >= 0 else [] for number in numbers[batch]]
+            queries = self.searcher.unit_rows(numbers[batch])
+            found += self.searcher.nearest(queries, topn, excluded, limit=restrict_vocab)
+        return self._named(found)
 
     def nearest_to(self, vectors: Any, topn: int = 10, restrict_vocab: int | None = None) -> Any:
         """Give the words nearest to a vector, or to each row of a matrix: a list, or a list of lists."""
@@ -186,14 +201,15 @@ class Vectors:
         asked = [self.numbers(question) for question in questions]
         if any(len(three) != 3 for three in asked):
             raise FirthianError("a question has not three words", hint="give a, b and c of: a is to b as c is to …")
-        a, b, c = (self.searcher.unit_rows([three[place] for three in asked]) for place in range(3))
-        if method == "3cosadd":
-            found = self.searcher.nearest(unit(b - a + c), topn, asked, limit=restrict_vocab)
-        else:
-            parts = np.stack([b, c, a])
+        combine = None
+        if method == "3cosmul":
             scale, offset = cosines_to_unit(self.matrix)
             combine = partial(three_cos_mul, scale=scale, offset=offset)
-            found = self.searcher.nearest(parts, topn, asked, limit=restrict_vocab, combine=combine)
+        found: list[list[tuple[int, float]]] = []
+        for batch in self.searcher.batches(len(asked), 1 if combine is None else 3):
+            a, b, c = (self.searcher.unit_rows([three[place] for three in asked[batch]]) for place in range(3))
+            queries = unit(b - a + c) if combine is None else np.stack([b, c, a])
+            found += self.searcher.nearest(queries, topn, asked[batch], limit=restrict_vocab, combine=combine)
         return self._named(found)
 
     def similarity(self, first: str, second: str, missing: str = "error") -> float:
@@ -238,9 +254,14 @@ class Vectors:
     def most_similar_with_intervals(
         self, word: str, topn: int = 10, score: str = "cosine", level: float = 0.9
     ) -> list[Neighbour]:
-        """Give the nearest words with intervals of their cosines, or by the ``product-kernel`` of distributions."""
+        """Give the nearest words with intervals of their cosines, or by the ``product-kernel`` of distributions.
+
+        A vector of zeros has no neighbours by cosine.
+        """
         from firthian.vectors import uncertainty
 
+        if score == "cosine" and uncertainty.has_uncertainty(self) and not self[word].any():
+            return []
         return uncertainty.most_similar(self, word, topn, score, level)
 
     def uncertainty(self, word: str) -> WordUncertainty:

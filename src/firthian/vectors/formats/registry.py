@@ -130,7 +130,8 @@ def sniff(path: str | os.PathLike[str]) -> Format:
     for magic, what, remedy in _REFUSED:
         if magic.match(raw):
             raise FirthianError(f"{where} {what}", hint=remedy)
-    if raw.startswith(b"PK"):
+    # All four bytes: a word of a text file may begin with PK.
+    if raw.startswith(b"PK\x03\x04"):
         return npz.FORMAT
     if raw.startswith(b"PAR1"):
         return parquet.FORMAT
