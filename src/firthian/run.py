@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -127,16 +128,72 @@ def _rows(ends: tuple[int, int]) -> slice:
     return slice(*ends)
 
 
+class _SharedLimit:
+    """The limit on BLAS libraries whose threads belong to the process: the first who wants it sets it, the last lifts it.
+
+    If each put back what it found, one who leaves would lift the limit for all, or leave it behind for ever.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        #: Libraries that are limited, by their files, and how many threads each had before.
+        self._before: dict[str, tuple[Any, int]] = {}
+
+    def enter(self, libraries: Sequence[Any]) -> None:
+        """Limit the libraries; SciPy may have brought one since somebody else did."""
+        with self._lock:
+            self._inside += 1
+            for library in libraries:
+                if library.filepath not in self._before:
+                    self._before[library.filepath] = library, library.num_threads
+                    _set_threads(library, 1)
+
+    def leave(self) -> None:
+        """Lift the limit where nobody else wants it."""
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                for library, threads in self._before.values():
+                    _set_threads(library, threads)
+                self._before.clear()
+
+
+def _set_threads(library: Any, threads: int) -> None:
+    """Set the threads of a library, whoever did so last: threadpoolctl 3.8 ignores all but the first to do it."""
+    release = getattr(library, "clear_controlling_thread", lambda force: None)
+    release(force=True)
+    library.set_num_threads(threads)
+    release(force=True)
+
+
+_shared_limit = _SharedLimit()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep BLAS on one thread, so that its sums do not depend on how many threads there are."""
-    with _blas_libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas"):
+    shared, own = _blas_libraries("scipy.linalg" in sys.modules)
+    before = [library.num_threads for library in own]
+    _shared_limit.enter(shared)
+    try:
+        for library in own:
+            library.set_num_threads(1)
         yield
+    finally:
+        for library, threads in zip(own, before, strict=True):
+            library.set_num_threads(threads)
+        _shared_limit.leave()
 
 
 @functools.cache
-def _blas_libraries(with_scipy: bool) -> Any:
-    """Find the loaded BLAS libraries once; SciPy brings another one when it is imported."""
+def _blas_libraries(with_scipy: bool) -> tuple[list[Any], list[Any]]:
+    """Find the loaded BLAS libraries once: those with threads of the process, and those that each thread limits for itself.
+
+    SciPy brings another one when it is imported.
+    """
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    found = [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
+    own = [one for one in found if one.internal_api == "mkl" or getattr(one, "threading_layer", "") == "openmp"]
+    return [library for library in found if library not in own], own

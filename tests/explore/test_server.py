@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import socket
+import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +20,8 @@ import pytest
 
 from firthian import Counts, FirthianError, Vectors, count
 from firthian.explore.server.parameters import Text, Whole, read_parameters
-from firthian.explore.server.security import Hosts
+from firthian.explore.server.security import Hosts, _cookies
+from firthian.explore.server.state import Jobs
 from tests.explore.planted import HOSTILE, TOPICS, Served, planted, save
 
 pytestmark = pytest.mark.skipif(
@@ -147,7 +152,7 @@ def test_openapi_names_every_path(served: Served) -> None:
         ("map", {"method": "tsne", "limit": 400_000}, 400, "too long", "50,000"),
         ("contexts", {"word": "zebra"}, 404, "not in the vocabulary", ""),
         ("nowhere", {}, 404, "nothing here", "openapi"),
-        ("words", {"prefix": "x" * 10_000_000}, 414, "too long", "8192"),
+        ("words", {"prefix": "x" * 60_000}, 414, "too long", "8192"),
     ],
     ids=lambda value: str(value)[:24],
 )  # fmt: skip
@@ -235,6 +240,64 @@ def test_half_a_request_and_nonsense_leave_it_alive(served: Served) -> None:
         with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw:
             raw.sendall(data)
     assert served.ask("models")["models"]
+
+
+def test_endless_request_lines_are_not_held(served: Served) -> None:
+    # The server says 400 and hangs up; what is sent after that is refused.
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw, pytest.raises(ConnectionError):
+        raw.sendall(b"GET /api/words?prefix=" + b"x" * 15_000_000)
+    assert served.ask("models")["models"]
+
+
+def test_work_that_fails_is_told_once_and_then_started_again() -> None:
+    jobs, begun = Jobs(), []
+    go_on = threading.Event()
+
+    def work(progress: object) -> None:
+        begun.append(1)
+        go_on.wait(30)
+        raise FirthianError("broken", hint="mend it")
+
+    assert not jobs.ask("key", work).finished.is_set()
+    go_on.set()
+    for _ in range(2):
+        failed = jobs.ask("key", work, patience=30)
+        assert str(failed.error) == "broken: mend it"
+    # The first was told of the work that was begun before it asked, the second began it anew.
+    assert len(begun) == 2
+    go_on.clear()
+    assert not jobs.ask("key", work).finished.is_set()
+    go_on.set()
+    while len(begun) < 3 or not jobs._jobs["key"].finished.is_set():
+        time.sleep(0.01)
+    assert str(jobs.ask("key", work).error) == "broken: mend it"
+    assert len(begun) == 3
+
+
+@pytest.mark.parametrize("other", ['prefs={"a":1}', "b=caf\xe9 x", "c=a b", 'd="x', "firthian_token=another", "=", "e"])
+def test_cookies_of_others_do_not_hide_ours(other: str) -> None:
+    for both in (f"firthian_token=abcdefgh; {other}", f"{other};firthian_token=abcdefgh"):
+        assert "abcdefgh" in _cookies(both)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not here")
+def test_an_answer_that_is_no_longer_wanted_is_not_an_empty_one(tmp_path: Path) -> None:
+    api = resources.files("firthian.explore") / "page" / "api.js"
+    script = tmp_path / "abort.mjs"
+    (tmp_path / "api.mjs").write_text(api.read_text(encoding="utf-8"), encoding="utf-8")
+    script.write_text(
+        """
+        import { ask } from "./api.mjs";
+        const controller = new AbortController();
+        globalThis.fetch = async () => new Response(new ReadableStream({
+          start(stream) { setTimeout(() => { controller.abort(); stream.error(controller.signal.reason); }, 1); },
+        }));
+        await ask("map", {}, { signal: controller.signal }).then(
+          (body) => console.log(JSON.stringify(body)), (error) => console.log(error.name));
+        """
+    )
+    done = subprocess.run(["node", script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "AbortError\n", done.stderr
 
 
 def test_changes_on_disk_are_noticed(tmp_path: Path) -> None:

@@ -18,7 +18,11 @@ async function once(name, parameters, signal) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("The server does not answer.", "Is firth explore still running?");
   }
-  const body = await answer.json().catch(() => ({}));
+  const body = await answer.json().catch((error) => {
+    // Who no longer wants the answer must not get an empty one.
+    if (error.name === "AbortError") throw error;
+    return {};
+  });
   if (!answer.ok) throw new ApiError(body.error ?? `the server said ${answer.status}`, body.hint ?? "");
   return { status: answer.status, body };
 }

@@ -127,18 +127,20 @@ async function drawMap(state) {
   drawn = key;
   drawing?.abort();
   drawing = new AbortController();
+  const { signal } = drawing;
   const said = byId("map-said");
   said.textContent = "drawing …";
   try {
     const data = await ask("map", { model, method, limit }, {
-      signal: drawing.signal,
+      signal,
       onProgress: (job) => { said.textContent = `${job.stage}${job.share === null ? "" : ` ${Math.round(100 * job.share)} %`} …`; },
     });
+    if (signal.aborted) return;
     map.setData(data);
     said.textContent = `${data.words.length.toLocaleString("en")} of ${data.total.toLocaleString("en")} words`;
     byId("map").dataset.ready = key;
   } catch (error) {
-    if (error.name === "AbortError") return;
+    if (error.name === "AbortError" || signal.aborted) return;
     drawn = "";
     said.textContent = `${error.message} ${error.hint ?? ""}`;
   }

@@ -24,8 +24,9 @@ log = logging.getLogger("firthian.explore")
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
-#: A request line longer than this ends the connection; shorter ones are refused politely.
-_LONGEST_REQUEST = 16 * 2**20
+#: A request whose beginning is longer than this ends the connection, since it is held in memory; shorter ones are
+#: refused politely.
+_LONGEST_REQUEST = 64 * 2**10
 
 
 def make_app(state: State, *, hosts: Hosts | None = None, token: str | None = None, root_path: str = "") -> Any:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
-from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Iterable, Iterator
+from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -143,7 +143,8 @@ class Gate:
             answer.set_cookie(_COOKIE, self.token, httponly=True, samesite="strict", path=self.root_path or "/")
             return answer
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        if (scheme.lower() == "bearer" and self._fits(given.strip())) or self._fits(_cookie(headers)):
+        shown = [given.strip()] if scheme.lower() == "bearer" else []
+        if any(map(self._fits, (*shown, *_cookies(headers.get("cookie", ""))))):
             return None
         return refuse(401, "the token is missing or wrong", "open the address with ?token=… that firth explore printed")
 
@@ -156,12 +157,19 @@ class Gate:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
 
 
-def _cookie(headers: dict[str, str]) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return found[_COOKIE].value if _COOKIE in found else ""
+def _cookies(header: str) -> Iterator[str]:
+    """Give what cookies of our name hold.
+
+    Cookies of all ports of a machine come together. Other programs write them as they like, and may have spoiled what
+    the library's own reading of the whole would give; or they are explorers too.
+
+    >>> list(_cookies('prefs={"a":1}; firthian_token=secret; firthian_token="s\\\\073t"'))
+    ['secret', 's;t']
+    """
+    for pair in header.split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == _COOKIE:
+            yield SimpleCookie().value_decode(value)[0]
 
 
 def refuse(status: int, error: str, hint: str) -> Any:

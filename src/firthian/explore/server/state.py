@@ -99,6 +99,8 @@ class Job:
     total: float | None = None
     result: Any = None
     error: FirthianError | None = None
+    #: Whether somebody was given the error.
+    told: bool = False
     finished: threading.Event = field(default_factory=threading.Event)
 
     def start(self, stage: str, total: float | None = None) -> None:
@@ -124,10 +126,13 @@ class Jobs:
         self._jobs: dict[Any, Job] = {}
 
     def ask(self, key: Any, work: Callable[[Progress], Any], patience: float = 0.0) -> Job:
-        """Give the job of a key, started if it is new, after waiting up to ``patience`` seconds for its end."""
+        """Give the job of a key, started if it is new, after waiting up to ``patience`` seconds for its end.
+
+        Work that failed is given once, so that whoever waits learns why; only who asks after that starts it again.
+        """
         with self._lock:
             job = self._jobs.get(key)
-            if job is None or (job.finished.is_set() and job.error is not None):
+            if job is None or job.told:
                 if sum(not one.finished.is_set() for one in self._jobs.values()) >= _WAITING:
                     raise FirthianError("too much work is waiting here", hint="ask again when some of it is done")
                 for old in [k for k, one in self._jobs.items() if one.finished.is_set()][:-_REMEMBERED]:
@@ -135,7 +140,8 @@ class Jobs:
                 job = self._jobs[key] = Job()
                 # A daemon: Ctrl-C must not wait for a projection.
                 threading.Thread(target=self._run, args=(job, work), daemon=True).start()
-        job.finished.wait(patience)
+        if job.finished.wait(patience):
+            job.told = job.error is not None
         return job
 
     def _run(self, job: Job, work: Callable[[Progress], Any]) -> None:
