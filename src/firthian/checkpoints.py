@@ -108,10 +108,6 @@ class OnDisk:
         inner.prefix = f"{self.prefix}{name}."
         return inner
 
-    def holds_work(self) -> bool:
-        """Tell whether any state was saved."""
-        return any(self._states())
-
     def _states(self, name: str = "") -> list[tuple[str, int, Path]]:
         """List (stage, step, folder) of all states, or of one stage, the newest first."""
         found = []

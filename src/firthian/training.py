@@ -108,13 +108,14 @@ class Job:
     def describe(self) -> dict[str, Any]:
         """Give it by names, for a run that goes on to compare: what is not the same gives other bytes."""
         counted = self.recipe.source != "vectors" and not is_counts(self.source)
+        how = self.count_job() if counted else None
         return {
             "recipe": self.recipe.name,
             "options": self.settings,
             "files": {name: _file_hash(value) for name, value in self.settings.items() if _is_file(value)},
             "vector size": self.vector_size or "as usual",
             "seed": self.seed,
-            "counting": self.count_job().describe() if counted else None,
+            "counting": {**how.describe(), **how.describe_reading()} if how is not None else None,
             "version of": {
                 "firthian": __version__,
                 **{name: metadata.version(name) for name in ("numpy", "scipy", "numba")},

@@ -21,7 +21,9 @@ from typing import Any
 
 from firthian.checkpoints import EVERY, OnDisk
 from firthian.cooccurrence.counting import CountJob, HowToRun, run_job
-from firthian.cooccurrence.counts import Counts
+from firthian.cooccurrence.counts import KIND as COUNTS_KIND
+from firthian.cooccurrence.counts import MANIFEST, Counts
+from firthian.cooccurrence.counts import VERSION as COUNTS_VERSION
 from firthian.cooccurrence.tokens import Tokens
 from firthian.corpus.files import can_be_read_again
 from firthian.corpus.readers import Corpus, Files
@@ -30,17 +32,14 @@ from firthian.corpus.segments import cut_segments
 from firthian.corpus.shards import corpus_checksum
 from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
+from firthian.partial import JOB, OtherRunError, holds_work, open_partial, partial_of
 from firthian.stopping import Stop
 from firthian.storage import check_folder, check_parent, crc32, mend, read_manifest, replace, sha256, write_manifest
 from firthian.vectors.vectors import Vectors
 
 KIND, VERSION = "unfinished training", 1
 
-_JOB, _DATA, _CORPUS, _FINISHED = "job.json", "data.json", "corpus.json", "finished.json"
-
-
-class OtherRunError(FirthianError):
-    """The unfinished work is that of another run; it is left alone."""
+_DATA, _CORPUS, _FINISHED = "data.json", "corpus.json", "finished.json"
 
 
 class Unfinished:
@@ -50,44 +49,40 @@ class Unfinished:
         if not every >= 0:
             raise FirthianError(f"steps cannot be saved every {every:g} seconds", hint="0 saves every step")
         self.target = target
-        self.folder = target.absolute().with_name(target.name + ".partial")
+        self.folder = partial_of(target)
         self.steps = OnDisk(self.folder / "steps", every, stop)
 
     @contextmanager
     def held(self, job: Mapping[str, Any], resume: bool, force: bool) -> Iterator[None]:
-        """Open the folder for one process, for this job; an error that the user can mend takes it away again."""
+        """Open the folder for one process, for this job; after an error it stays only where work would be lost."""
         check_parent(self.target)
         with locked(self.target):
             mend(self.target)
-            self._open(job, resume, force)
+            found = self._open(job, resume, force)
             try:
                 yield
-            except OtherRunError:
-                raise
             except (FirthianError, OSError) as error:
-                # A full disk can be mended without losing what was done; other errors would only come again.
-                if not (_is_of_system(error) and self._holds_work()):
+                # A full disk, or a flag that this attempt got wrong, can be mended without losing what was done. Where all
+                # was done in this attempt, other errors would only come again.
+                to_be_kept = (found or _is_of_system(error)) and holds_work(self.folder)
+                if not (to_be_kept or self.finished):
                     shutil.rmtree(self.folder, ignore_errors=True)
                 if isinstance(error, OSError):
                     raise from_os_error(error) from error
                 raise
 
-    def _open(self, job: Mapping[str, Any], resume: bool, force: bool) -> None:
-        if not (resume and self.finished):
+    def _open(self, job: Mapping[str, Any], resume: bool, force: bool) -> bool:
+        """Tell whether there is work to go on with."""
+        if not (resume and self._wanted is not None and _hash_of(self.target) == self._wanted):
             check_folder(self.target, force)
-        if self.folder.exists() and resume and (self.folder / _JOB).exists():
-            self._compare(_JOB, job)
-            return
-        if self.folder.exists() and not (resume or force):
-            raise FirthianError(
-                f"{self.folder} holds an unfinished run", hint="go on with --resume or start anew with --force"
-            )
+        if open_partial(self.folder, resume, force):
+            self._compare(JOB, job)
+            return True
         try:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder.mkdir()
-            write_manifest(self.folder / _JOB, KIND, VERSION, dict(job))
+            write_manifest(self.folder / JOB, KIND, VERSION, dict(job))
         except OSError as error:
             raise from_os_error(error) from error
+        return False
 
     def _compare(self, name: str, now: Mapping[str, Any]) -> None:
         """Refuse to go on with something else than was begun, and name the difference."""
@@ -115,16 +110,20 @@ class Unfinished:
     def counts(self, job: CountJob, how: HowToRun) -> Counts:
         """Count a corpus, go on with it, or take the counts that are there if the corpus is still the same."""
         folder, note = self.folder / "counts", self.folder / _CORPUS
-        if (folder / "counts.json").exists():
-            counts = Counts.load(folder)
+        if (folder / MANIFEST).exists():
             known = read_manifest(note, KIND, VERSION)["files"] if note.exists() else None
             same = known is not None and known == stamps(job.corpus)
-            if not same and digest(job.corpus) != counts.record["corpus"]["sha256"]:
+            wanted = _corpus_of(folder)
+            if not same and wanted is not None and digest(job.corpus) != wanted:
                 raise OtherRunError(
                     f"the corpus is not the one {self.folder} was begun with",
                     hint="give the same, or start anew with --force",
                 )
-            return counts
+            try:
+                return Counts.load(folder)
+            except FirthianError:
+                # Damaged: they are counted again, and steps that were learnt from them stay good.
+                shutil.rmtree(folder, ignore_errors=True)
         write_manifest(note, KIND, VERSION, {"files": stamps(job.corpus)})
         run_job(job, folder, how, resume=True)
         return Counts.load(folder, verify=False)
@@ -134,13 +133,18 @@ class Unfinished:
         return Tokens.read(job, how, self.folder / "tokens")
 
     @property
+    def _wanted(self) -> str | None:
+        """The checksum of the vectors that are complete, if any are."""
+        try:
+            return str(read_manifest(self.folder / _FINISHED, KIND, VERSION)["sha256"])
+        except (FirthianError, KeyError):
+            return None
+
+    @property
     def finished(self) -> bool:
         """Whether the vectors are complete, at the target or about to get there."""
-        try:
-            wanted = read_manifest(self.folder / _FINISHED, KIND, VERSION)["sha256"]
-        except (FirthianError, KeyError):
-            return False
-        return any(_hash_of(place) == wanted for place in (self.folder / "result", self.target))
+        wanted = self._wanted
+        return wanted is not None and wanted in map(_hash_of, (self.folder / "result", self.target))
 
     def deliver(self, vectors: Vectors | None, force: bool) -> None:
         """Write the vectors, or those of an earlier attempt; what was at the target goes only when they are complete."""
@@ -155,9 +159,6 @@ class Unfinished:
         self.folder.rename(trash)
         shutil.rmtree(trash, ignore_errors=True)
 
-    def _holds_work(self) -> bool:
-        return self.steps.holds_work() or (self.folder / "counts" / "counts.json").exists()
-
 
 def _is_of_system(error: BaseException) -> bool:
     return isinstance(error, OSError) or isinstance(error.__cause__, OSError)
@@ -167,6 +168,14 @@ def _hash_of(folder: Path) -> str | None:
     try:
         return sha256((folder / "vectors.json").read_bytes())
     except OSError:
+        return None
+
+
+def _corpus_of(folder: Path) -> str | None:
+    """Give the checksum of the corpus that counts are of, unless even that is damaged."""
+    try:
+        return str(read_manifest(folder / MANIFEST, COUNTS_KIND, COUNTS_VERSION)["record"]["corpus"]["sha256"])
+    except (FirthianError, KeyError, TypeError):
         return None
 
 

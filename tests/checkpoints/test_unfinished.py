@@ -20,6 +20,7 @@ from firthian.errors import FirthianError
 from firthian.locks import locked
 from firthian.stopping import Interrupted, Stop
 from tests.checkpoints.jobs import write_corpus
+from tests.killing import KillAt, Killed
 
 Bytes = Callable[[Path], dict[str, bytes]]
 
@@ -131,6 +132,79 @@ def test_a_file_named_in_an_option_is_compared_by_what_it_holds(corpus: Path, tm
     assert partial.exists()
 
 
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"counting": {"min_count": 1, "strict": True}}, "counting strict False, not True"),
+    ({"memory": 256 * 10**6, "workers": 10**6}, "memory"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), REFUSED)
+def test_a_refusal_costs_no_work_that_was_found(
+    corpus: Path, tmp_path: Path, folder_bytes: Bytes, change: dict[str, Any], told: str
+) -> None:
+    """Also where the counting was not over yet."""
+    with pytest.raises(Killed):
+        train(corpus, tmp_path / "v", progress=KillAt(2))
+    before = folder_bytes(tmp_path / "v.partial")
+    assert any("text-" in name for name in before)
+    with pytest.raises(FirthianError, match=told):
+        train(corpus, tmp_path / "v", resume=True, **change)
+    after = folder_bytes(tmp_path / "v.partial")
+    assert before.items() <= after.items()
+
+
+def test_too_little_memory_and_stray_flags_cost_no_steps(
+    corpus: Path, tmp_path: Path, folder_bytes: Bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ft.count(corpus, tmp_path / "c", min_count=1)
+    partial = interrupt(tmp_path / "c", tmp_path / "v", 3, counting=None)
+    before = folder_bytes(partial)
+    with pytest.raises(FirthianError, match="do not apply to ready counts"):
+        train(tmp_path / "c", tmp_path / "v", resume=True, counting={"window": 3})
+    assert folder_bytes(partial) == before
+    with monkeypatch.context() as patch:
+        patch.setattr("firthian.memory.MARGIN", 1e6)
+        with pytest.raises(FirthianError, match="more than the budget"):
+            train(tmp_path / "c", tmp_path / "v", resume=True, counting=None, memory=256 * 10**6)
+    assert folder_bytes(partial) == before
+
+
+@pytest.mark.parametrize("file", ["values.npy", "counts.json"])
+def test_damaged_counts_are_counted_again(corpus: Path, tmp_path: Path, folder_bytes: Bytes, file: str) -> None:
+    partial = interrupt(corpus, tmp_path / "v")
+    damaged = partial / "counts" / file
+    data = bytearray(damaged.read_bytes())
+    data[-3] ^= 1
+    damaged.write_bytes(data)
+    vectors = train(corpus, tmp_path / "v", resume=True)
+    assert "damaged_steps" not in vectors.measured
+    train(corpus, tmp_path / "whole")
+    assert folder_bytes(tmp_path / "v") == folder_bytes(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("verb", ["train", "count"])
+@pytest.mark.parametrize("flag", [{"force": True}, {"resume": True}, {}])
+def test_a_folder_of_the_users_is_never_removed(corpus: Path, tmp_path: Path, verb: str, flag: dict[str, bool]) -> None:
+    def run() -> None:
+        if verb == "train":
+            ft.train(corpus, "ppmi", counting={"min_count": 1}, output=tmp_path / "v", **flag)
+        else:
+            ft.count(corpus, tmp_path / "v", min_count=1, **flag)
+
+    mine = tmp_path / "v.partial"
+    mine.mkdir()
+    for name, text in (("thesis.tex", "mine"), ("job.json", '{"title": "baker"}')):
+        (mine / name).write_text(text)
+        with pytest.raises(FirthianError, match="did not write it") as caught:
+            run()
+        assert "rename it" in caught.value.hint
+        assert (mine / name).read_text() == text
+        (mine / name).unlink()
+    # One without a file is nobody's.
+    run()
+    assert not mine.exists()
+
+
 def test_without_resume_or_force_unfinished_work_is_not_touched(corpus: Path, tmp_path: Path) -> None:
     interrupt(corpus, tmp_path / "v")
     with pytest.raises(FirthianError, match="holds an unfinished run"):
@@ -171,9 +245,6 @@ def test_a_damaged_step_is_left_out_and_told(corpus: Path, tmp_path: Path, folde
 def test_dying_while_the_result_is_put_in_its_place(
     corpus: Path, tmp_path: Path, folder_bytes: Bytes, monkeypatch: pytest.MonkeyPatch, moment: str, force: bool
 ) -> None:
-    class Killed(BaseException):
-        pass
-
     train(corpus, tmp_path / "whole")
     if force:
         train(corpus, tmp_path / "v", epochs=1)
@@ -202,6 +273,43 @@ def test_dying_while_the_result_is_put_in_its_place(
     train(corpus, tmp_path / "v", force=force, resume=True)
     assert folder_bytes(tmp_path / "v") == folder_bytes(tmp_path / "whole")
     assert sorted(item.name for item in tmp_path.iterdir()) == ["corpus.txt", "v", "whole"]
+
+
+def test_a_finished_result_waits_while_the_target_may_not_be_replaced(
+    corpus: Path, tmp_path: Path, folder_bytes: Bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dead(*_: object) -> None:
+        raise Killed
+
+    train(corpus, tmp_path / "v", epochs=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(unfinished, "replace", dead)
+        with pytest.raises(Killed):
+            train(corpus, tmp_path / "v", force=True)
+    before = folder_bytes(tmp_path)
+    with pytest.raises(FirthianError, match="exists already"):
+        train(corpus, tmp_path / "v", resume=True)
+    assert folder_bytes(tmp_path) == before
+    train(corpus, tmp_path / "v", resume=True, force=True)
+    train(corpus, tmp_path / "whole")
+    assert folder_bytes(tmp_path / "v") == folder_bytes(tmp_path / "whole")
+
+
+def test_a_target_that_appears_meanwhile_costs_no_vectors(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = unfinished.replace
+
+    def late(staging: Path, target: Path, force: bool) -> None:
+        target.mkdir()
+        place(staging, target, force)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(unfinished, "replace", late)
+        with pytest.raises(FirthianError, match="exists already"):
+            train(corpus, tmp_path / "v")
+    (tmp_path / "v").rmdir()
+    assert train(corpus, tmp_path / "v", resume=True).measured["seconds"] == 0
 
 
 def test_an_old_result_comes_back_when_its_successor_never_arrived(corpus: Path, tmp_path: Path) -> None:

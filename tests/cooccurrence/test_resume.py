@@ -161,6 +161,37 @@ def test_other_settings_are_refused_and_the_work_is_kept(tmp_path: Path) -> None
     ft.Counts.load(tmp_path / "c")
 
 
+def test_a_refusal_keeps_the_work(tmp_path: Path, folder_bytes: Bytes) -> None:
+    corpus = write_corpus(tmp_path / "corpus.txt", 600)
+    with pytest.raises(Killed):
+        ft.count(corpus, tmp_path / "c", min_count=1, progress=KillAt(3))
+    work = {name: data for name, data in folder_bytes(tmp_path / "c.partial").items() if "text-" in name}
+    assert work
+    with pytest.raises(ft.FirthianError, match="fewer --workers"):
+        ft.count(corpus, tmp_path / "c", min_count=1, workers=10_000, memory=256 * 10**6, resume=True)
+    assert work.items() <= folder_bytes(tmp_path / "c.partial").items()
+    ft.count(corpus, tmp_path / "c", min_count=1, resume=True)
+    assert not (tmp_path / "c.partial").exists()
+
+
+def test_a_tokenizer_function_that_changed_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = tmp_path / "changing_tokenizer.py"
+    module.write_text("def cut(text):\n    return text.split()\n")
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("a-b c-d\n" * 50)
+    settings: dict[str, Any] = {"min_count": 1, "tokenizer": "changing_tokenizer:cut"}
+    with pytest.raises(Killed):
+        ft.count(corpus, tmp_path / "c", progress=KillAt(2), **settings)
+    with pytest.raises(Killed):
+        ft.train(corpus, "ppmi", output=tmp_path / "v", counting=settings, progress=KillAt(2))
+    module.write_text("def cut(text):\n    return text.replace('-', ' ').split()\n")
+    with pytest.raises(ft.FirthianError, match="was begun with other settings"):
+        ft.count(corpus, tmp_path / "c", resume=True, **settings)
+    with pytest.raises(ft.FirthianError, match="was begun with counting tokenizer_file"):
+        ft.train(corpus, "ppmi", output=tmp_path / "v", counting=settings, resume=True)
+
+
 def start(corpus: Path, target: Path, *more: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.cooccurrence.driver", str(corpus), str(target), *more]
     return subprocess.Popen(command, cwd=ROOT, env=environment())

@@ -43,6 +43,7 @@ from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
 from firthian.memory import INTERPRETER_BYTES, check_budget, show_size
 from firthian.parallel import Executor
+from firthian.partial import JOB, OtherRunError, holds_work, open_partial, partial_of
 from firthian.progress import Progress, Silent
 from firthian.storage import check_folder, mend, replace, write_file
 
@@ -121,6 +122,10 @@ class CountJob:
             "phrases": self.phrases.as_dict() if self.phrases else None,
         }
 
+    def describe_reading(self) -> dict[str, Any]:
+        """Give what no record tells, but a run that goes on must have in common with the one that began."""
+        return {"strict": self.strict, "tokenizer_file": self.tokenizer.file_hash()}
+
 
 def _list_hash(words: Iterable[str] | None) -> str | None:
     if words is None:
@@ -164,23 +169,26 @@ def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, fo
     """Count a corpus into the folder ``target``, unless another process is at it."""
     with locked(target):
         mend(target)
+        check_folder(target, force)
         _run_job(job, target, how, resume, force)
 
 
 def _run_job(job: CountJob, target: Path, how: HowToRun, resume: bool, force: bool) -> None:
-    partial = target.absolute().with_name(target.name + ".partial")
-    _open_partial(partial, job, how, resume, force)
+    partial = partial_of(target)
+    found = open_partial(partial, resume, force)
+    _check_same(partial, job, how, found)
     try:
         spool, result, record = prepare(job, partial, how)
-        _check_sums(result, job.options)
+        job.options.check_sums(int(result.vocabulary.counts[0]))
         staging = partial / "counts"
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir()
         _count_spool(spool, result, job.options, partial, staging, record, how)
         replace(staging, target, force)
     except (FirthianError, OSError) as error:
-        # What the user can mend leaves nothing behind; only a killed or interrupted run can be resumed.
-        shutil.rmtree(partial, ignore_errors=True)
+        # What the user can mend leaves nothing behind, but for the work of an earlier attempt that was killed.
+        if not (found and holds_work(partial)):
+            shutil.rmtree(partial, ignore_errors=True)
         if isinstance(error, OSError):
             raise from_os_error(error) from error
         raise
@@ -199,28 +207,23 @@ def prepare(job: CountJob, folder: Path, how: HowToRun) -> tuple[Spool, Vocabula
     return spool, result, _record(job, spool, result, found_phrases)
 
 
-def _open_partial(partial: Path, job: CountJob, how: HowToRun, resume: bool, force: bool) -> None:
+def _check_same(partial: Path, job: CountJob, how: HowToRun, found: bool) -> None:
+    """Go on only with the settings that the work was begun with; where nothing was found, note them."""
     settings = {
         "job": job.describe(),
         "segment_bytes": how.segment_bytes,
         "version": __version__,
-        "strict": job.strict,
+        **job.describe_reading(),
     }
     text = json.dumps(settings, sort_keys=True, indent=1).encode()
-    note = partial / "job.json"
-    if partial.exists() and resume and note.exists():
-        if note.read_bytes() != text:
-            raise FirthianError(
-                f"{partial} was begun with other settings",
-                hint="give the same ones, or start anew with --force",
-            )
-        return
-    if partial.exists() and not (resume or force):
-        raise FirthianError(f"{partial} holds an unfinished run", hint="go on with --resume or start anew with --force")
+    note = partial / JOB
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        write_file(note, text)
+        if not found:
+            write_file(note, text)
+        elif note.read_bytes() != text:
+            raise OtherRunError(
+                f"{partial} was begun with other settings", hint="give the same ones, or start anew with --force"
+            )
     except OSError as error:
         raise from_os_error(error) from error
 
@@ -304,16 +307,6 @@ def _merge_rounds(runs: list[DiskRun], folder: Path, corpus: str, words: int, ho
 def _merged(runs: list[DiskRun], words: int, how: HowToRun) -> Iterator[RowBlock]:
     sizes = np.sum([np.diff(run.pointers) for run in runs], axis=0)
     return merge_blocks(list(runs), sizes, words, how.executor, how.block_pairs)
-
-
-def _check_sums(result: VocabularyResult, options: CountOptions) -> None:
-    """No integer sum may leave 63 bits."""
-    weights, _ = options.integer_weights()
-    if int(result.vocabulary.counts[0]) * int(weights.sum()) * 2 >= 2**62:
-        raise FirthianError(
-            f"sums for a window of {options.window} would not fit 64 bits on a corpus of this size",
-            hint="use a narrower window or another weighting",
-        )
 
 
 def _record(job: CountJob, spool: Spool, result: VocabularyResult, phrases: int) -> dict[str, Any]:

@@ -80,6 +80,15 @@ class CountOptions:
         unit = math.lcm(*distances) if self.window <= 22 else 2**32
         return np.array([round(unit / k) for k in distances], dtype=np.int64), unit
 
+    def check_sums(self, occurrences: int) -> None:
+        """Refuse a text in which the most frequent word occurs so often that an integer sum could leave 63 bits."""
+        weights, _ = self.integer_weights()
+        if occurrences * int(weights.sum()) * 2 >= 2**62:
+            raise FirthianError(
+                f"sums for a window of {self.window} would not fit 64 bits on a corpus of this size",
+                hint="count with a narrower window or another weighting",
+            )
+
     def sides(self, weights: Array) -> tuple[Array, Array]:
         """Give the weights before and after the word; a side that does not count is empty."""
         nothing = weights[:0]

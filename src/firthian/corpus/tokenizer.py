@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import os
 import re
@@ -12,12 +13,13 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from firthian.corpus.readers import TOKEN_SEPARATOR
-from firthian.errors import FirthianError, require, suggest
+from firthian.errors import FirthianError, from_os_error, require, suggest
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -193,6 +195,17 @@ class Tokenizer:
     def describe(self) -> dict[str, Any]:
         """Say how words are cut, for the record."""
         return {"tokenizer": self.name, "keep_case": self.keep_case, "fold_numbers": self.fold_numbers}
+
+    def file_hash(self) -> str | None:
+        """Give the checksum of the file that a function of the user's lies in: when it changes, words may."""
+        module = sys.modules.get(self.name.partition(":")[0])
+        file = getattr(module, "__file__", None)
+        if self.function is None or self.name.partition(":")[0] in NAMES or file is None:
+            return None
+        try:
+            return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        except OSError as error:
+            raise from_os_error(error) from error
 
     def prepare(self, text: bytes, tokenized: bool = False) -> Prepared:
         """Decode, normalise (NFC) and lower-case a text of whole lines, and choose the tables to scan it by."""
