@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from firthian._version import __version__
-from firthian.cooccurrence.counting import count
+from firthian.cooccurrence.counting import CountJob, count
+from firthian.corpus.readers import Documents
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.models.svi import Likelihood, counts_of
@@ -31,6 +32,9 @@ class BayesStream:
     ``population`` is the number of tokens the whole stream is assumed to have. Without it, the posterior is that of
     what has been seen so far. ``counting`` are further arguments of ``firthian.count``, such as a ``tokenizer``; other
     options are those of the recipe ``bayes-svi``.
+
+    Which words stay rare is not known before a stream ends. So they keep their places in windows, where counting a corpus
+    drops words below ``min_count`` first.
 
     >>> stream = BayesStream(vector_size=2, min_count=1, window=2)
     >>> _ = stream.partial_fit(["tea with milk", "coffee with milk"] * 20)
@@ -84,7 +88,7 @@ class BayesStream:
         """Learn from a batch of documents: the larger, the better; some hundred thousand tokens are a good size."""
         # Sub-sampling, where it is asked for, is drawn anew in each batch.
         counts = count(
-            list(documents), window=self.options["window"], min_count=1,
+            Documents(list(documents)), window=self.options["window"], min_count=1,
             seed=self.options["seed"] + self._stream.batches, workers=self._run.executor.workers,
             **self.options["counting"],
         )  # fmt: skip
@@ -131,7 +135,7 @@ class BayesStream:
         return Vocabulary(list(self._words), [self._totals[word] for word in self._words])
 
     def vectors(self, eigenvalue_power: float = 0.25, centre: bool = False) -> Vectors:
-        """Give the vectors so far, with their covariances."""
+        """Give the vectors so far, with their covariances, the most frequent word first."""
         if self._stream.state is None:
             raise FirthianError("nothing has been learnt yet", hint="call partial_fit with documents first")
         solution = finish_stream(self._stream, self.scores, eigenvalue_power, centre)
@@ -144,11 +148,22 @@ class BayesStream:
             "objective": list(self.scores),
             "status": solution.status,
             "stats": {**solution.stats, "tokens": self._tokens},
+            "counts": self._how_counted(),
             "versions": {"firthian": __version__, "numpy": np.__version__},
         }
-        return Vectors(
-            solution.words, self._vocabulary(), contexts=solution.contexts, extras=solution.extras, record=record
-        )
+        vocabulary = self._vocabulary()
+        vectors = Vectors(solution.words, vocabulary, contexts=solution.contexts, extras=solution.extras, record=record)
+        # The stream numbers words as they come; everybody else by how frequent they are.
+        by_count = Vocabulary.from_counts(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
+        ordered = vectors.subset(by_count.words)
+        ordered.record = record
+        return ordered
+
+    def _how_counted(self) -> dict[str, Any]:
+        """Say how documents are cut and counted, as counts of a corpus do."""
+        own = {name: self.options[name] for name in ("window", "min_count", "seed")}
+        job = CountJob.create(Documents([]), **own, **self.options["counting"])
+        return {"options": job.options.as_dict(), "settings": job.describe()}
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write everything that is needed to go on."""

@@ -12,9 +12,9 @@ from firthian.errors import FirthianError, from_os_error
 
 
 @contextmanager
-def locked(target: Path, wait: bool = False) -> Iterator[None]:
-    """Hold the lock of a target; where another process has it, say so or wait."""
-    path = target.absolute().with_name(f".{target.name}.lock")
+def locked(target: Path, wait: bool = False, kind: str = "") -> Iterator[None]:
+    """Hold the lock of a target; where another process has it, say so or wait. Locks of another ``kind`` are others."""
+    path = target.absolute().with_name(f".{target.name}{kind}.lock")
     try:
         held = _take(path, target, wait)
     except OSError as error:

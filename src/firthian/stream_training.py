@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from firthian.corpus.readers import Corpus
 from firthian.corpus.spool import NoWordsError
 from firthian.corpus.tokenizer import decode
 from firthian.errors import FirthianError
+from firthian.locks import locked
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe
 from firthian.stopping import Stop
@@ -36,20 +38,26 @@ def read_batches(
     >>> list(read_batches(open_corpus(["a b c", "d e", "f"]), 3))
     [['a b c'], ['d e', 'f']]
     """
-    rest, size, line = b"", 0, 1
-    for piece in corpus.pieces():
-        rest += piece.text
-        size += piece.text.count(b" ") + piece.text.count(b"\n")
+    rest, size, line = bytearray(), 0, 1
+    for text in _lines(corpus):
+        rest += text
+        size += text.count(b" ") + text.count(b"\n")
         if size < tokens:
             continue
         whole, newline, unfinished = rest.rpartition(b"\n")
         if not newline and size >= _LONGEST * tokens:
             whole, _, unfinished = rest.rpartition(b" ")
         if whole:
-            yield _documents(whole, line, strict, replaced)
+            yield _documents(bytes(whole), line, strict, replaced)
             rest, size, line = unfinished, unfinished.count(b" "), line + whole.count(b"\n") + len(newline)
     if rest.strip():
-        yield _documents(rest.rstrip(b"\n"), line, strict, replaced)
+        yield _documents(bytes(rest.rstrip(b"\n")), line, strict, replaced)
+
+
+def _lines(corpus: Corpus) -> Iterator[bytes]:
+    """Give line after line, for a piece may be larger than a batch; one that spans pieces comes in parts."""
+    for piece in corpus.pieces():
+        yield from io.BytesIO(piece.text)
 
 
 def _documents(text: bytes, line: int, strict: bool, replaced: Callable[[int], None] | None) -> list[str]:
@@ -115,15 +123,21 @@ def follow(
 ) -> BayesStream:
     """Learn from documents until they end; go on with the stream in ``folder``, or begin it there.
 
-    A stream that goes on must have begun with the same settings. What was learnt before an error or an interruption is
-    saved; with ``stop``, the batch at hand is learnt first.
+    One process at a time, for what another one learnt meanwhile would be lost. A stream that goes on must have begun with
+    the same settings. What was learnt before an error or an interruption is saved; with ``stop``, the batch at hand is
+    learnt first.
     """
     if not hasattr(corpus, "pieces"):
         raise FirthianError(
             "a stream is one of documents, not of counts", hint="give the corpus, or - for standard input"
         )
-    shown, asked = progress or Silent(), stop or Stop()
-    target = Path(folder)
+    with locked(Path(folder), kind=".stream"):
+        return _follow(corpus, Path(folder), settings, workers, progress or Silent(), stop or Stop())
+
+
+def _follow(
+    corpus: Corpus, target: Path, settings: StreamSettings, workers: int | None, shown: Progress, asked: Stop
+) -> BayesStream:
     stream = BayesStream(**settings.arguments, workers=workers)
     if (target / MANIFEST).exists():
         before = BayesStream.load(target, seed=settings.arguments["seed"], workers=workers)

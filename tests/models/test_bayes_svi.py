@@ -278,7 +278,7 @@ def feed(firth, tmp_path, monkeypatch):
 def test_the_verb_learns_from_a_stream_and_goes_on_with_it(feed, tmp_path):
     """Two sittings give the bytes of one; a changed seed, another setting or a foreign folder is refused."""
     said = ["train", "-", "-m", "bayes-svi", "--dim", "4", "--min-count", "3", "--window", "2", "--sample", "0"]
-    said += ["--set", "batch_tokens=1100"]
+    said += ["--set", "batch_tokens=1200"]
     first, second = documents(0), documents(1, 5)
     texts = ["\n".join(lines) + "\n" for lines in (first, second)]
     for number, text in enumerate(texts):
@@ -419,3 +419,67 @@ def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):
     for one in (whole, again):
         one.partial_fit(["a b c a c"] * 9)
     assert again.vectors().vocabulary == whole.vectors().vocabulary
+
+
+def test_a_document_is_no_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").write_text("secret content\n")
+    stream = BayesStream(vector_size=2, min_count=1, window=2)
+    stream.partial_fit([*["tea with milk", "coffee with milk"] * 20, "-", ".", "mine"])
+    stream.partial_fit(["mine"] * 3)
+    assert "mine" in stream.vectors().vocabulary
+    assert "secret" not in stream.vectors().vocabulary
+
+
+def test_vectors_of_a_stream_are_in_the_order_of_counts_and_know_their_tokenizer():
+    from firthian.vectors.documents import tokenizer_of
+
+    stream = BayesStream(vector_size=2, min_count=1, window=2, counting={"tokenizer": "whitespace", "keep_case": True})
+    stream.partial_fit(["Tea. with, milk", "Coffee. with, milk"] * 20)
+    before = stream.vectors()
+    vectors = stream.partial_fit(["zebra zebra zebra Tea."] * 200).vectors()
+    assert list(zip(vectors.vocabulary.words, vectors.vocabulary.counts.tolist(), strict=True)) == [
+        ("zebra", 600), ("Tea.", 220), ("milk", 40), ("with,", 40), ("Coffee.", 20),
+    ]  # fmt: skip
+    assert "transforms" not in vectors.record
+    assert tokenizer_of(vectors).tokens("Tea. with, milk") == ["Tea.", "with,", "milk"]
+    # Rows went with their words: the posteriors, in the stream's own order, are the same.
+    order = [vectors.vocabulary[word] for word in stream._words]
+    wanted = streaming.finish_stream(stream._stream, stream.scores, 0.25, False)
+    assert np.array_equal(vectors.matrix[order], wanted.words)
+    assert np.array_equal(vectors.contexts[order], wanted.contexts)
+    for name, array in wanted.extras.items():
+        if array.shape[:1] == (5,):
+            assert np.array_equal(vectors.extras[name][order], array), name
+    assert before.record["counts"]["settings"]["min_count"] == 1
+
+
+def test_batches_are_as_small_as_asked_for(tmp_path):
+    from firthian.corpus.readers import open_corpus
+    from firthian.stream_training import read_batches
+
+    (tmp_path / "text").write_text("one two three four five\n" * 100_000)
+    sizes = [5 * len(batch) for batch in read_batches(open_corpus(tmp_path / "text"), 10_000)]
+    assert sizes == [10_000] * 50
+
+
+def test_two_processes_cannot_follow_one_stream(tmp_path):
+    from firthian.corpus.readers import open_corpus
+    from firthian.recipes import find_recipe
+    from firthian.stream_training import follow, stream_settings
+
+    settings = stream_settings(find_recipe("bayes-svi"), {}, {"min_count": 3, "window": 2, "sample": 0.0}, 4, 1)
+
+    class Second:
+        """Documents that come while another command begins with the same folder."""
+
+        tokenized = False
+
+        def pieces(self):
+            with pytest.raises(ft.FirthianError, match="stream is being written by another process"):
+                follow(open_corpus(documents(1)), tmp_path / "stream", settings)
+            yield from open_corpus(documents(0)).pieces()
+
+    follow(Second(), tmp_path / "stream", settings)
+    assert follow(open_corpus(documents(1)), tmp_path / "stream", settings).tokens == 2400
+    assert [item.name for item in tmp_path.iterdir()] == ["stream"]
