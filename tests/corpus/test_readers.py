@@ -20,9 +20,11 @@ import pytest
 import zstandard
 
 import firthian as ft
+from firthian.corpus import readers, shards
 from firthian.corpus.files import text_bytes
 from firthian.corpus.readers import Documents, Files, open_corpus
 from firthian.corpus.segments import cut_segments, tokenize_segment
+from firthian.errors import FirthianError
 
 TEXT = "The cat sat.\nThe dög ran.\n\nAn end without newline"
 
@@ -353,3 +355,32 @@ def test_wikipedia_as_it_is(real_data: Path) -> None:
     assert found["documents"] > 100
     assert counts.vocabulary["the"] == 0
     assert "</doc>" not in counts.vocabulary
+
+
+def test_a_large_file_that_changes_between_its_ranges_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file cut into ranges is one text only if nothing writes to it from the first range to the last."""
+    monkeypatch.setattr(shards, "SHARD_BYTES", 1000)
+    monkeypatch.setattr(readers, "SHARD_BYTES", 1000)
+    path = tmp_path / "large.txt"
+    path.write_bytes(b"old text of the file\n" * 200)
+    corpus = Files([str(path)])
+    parts = corpus.shards()
+    assert parts is not None
+    assert len(parts) == 5
+    assert b"".join(piece.text for part in parts for piece in corpus.pieces(part)) == path.read_bytes()
+    # A machine with a copy of the file has the same size, and another time.
+    os.utime(path, (1, 1))
+    assert sum(len(piece.text) for part in parts for piece in corpus.pieces(part.elsewhere())) == 4200
+    for part in parts:
+        with pytest.raises(FirthianError, match="changed while it was read"):
+            list(corpus.pieces(part))
+    with path.open("ab") as file:
+        file.write(b"more\n")
+    with pytest.raises(FirthianError, match="changed while it was read"):
+        list(corpus.pieces(parts[0].elsewhere()))
+
+
+def test_a_byte_order_mark_does_not_hide_the_format(tmp_path: Path) -> None:
+    path = tmp_path / "wiki"
+    path.write_bytes(b'\xef\xbb\xbf<doc id="1">\nhello there\n</doc>\n')
+    assert b"".join(piece.text for piece in Files([str(path)]).pieces()) == b"hello there \n"

@@ -152,7 +152,7 @@ def tokenize_apart(
     if shards is None:
         kept = executor.keep(lambda text: tokenize(iter([text])), cut_shard(corpus, None, read_here, segment_bytes), 3)
     else:
-        kept = executor.keep(read, shards, 3)
+        kept = executor.keep(read, [shard.elsewhere() for shard in shards], 3)
     for facts, types, segments in kept:
         sizes, digest = facts.get()
         spool.take(sizes, types, segments)

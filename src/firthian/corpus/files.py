@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from firthian.corpus.remote import find_remote, is_url, open_remote, remote_size
+from firthian.corpus.shards import FileState
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.storage import kind_of
 
@@ -208,7 +209,8 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
             with open(path, "rb", buffering=CHUNK_BYTES) as file:
                 before = os.fstat(file.fileno())
                 yield _decompressed(cast("io.BufferedReader[Any]", file))
-                _check_unchanged(path, before, os.fstat(file.fileno()))
+                if stat.S_ISREG(before.st_mode):
+                    _check_unchanged(path, _state(before), _state(os.fstat(file.fileno())))
     except Exception as error:
         if _is_damage(error):
             raise FirthianError(
@@ -228,9 +230,9 @@ def _is_damage(error: Exception) -> bool:
     return isinstance(error, EOFError | zlib.error | lzma.LZMAError) or type(error).__name__ == "ZstdError"
 
 
-def _check_unchanged(path: str, before: os.stat_result, after: os.stat_result) -> None:
+def _check_unchanged(path: str, before: FileState, after: FileState) -> None:
     """Say so when a file was written to while it was read: half of it would be of another text."""
-    if stat.S_ISREG(before.st_mode) and (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+    if before.size != after.size or (None not in (before.modified, after.modified) and before != after):
         raise FirthianError(f"{path} changed while it was read", hint="run again when nothing writes to it any more")
 
 
@@ -259,8 +261,8 @@ def is_plain(path: str) -> bool:
         return _decompressed(file) is file and not file.peek(3).startswith(b"\xef\xbb\xbf")
 
 
-def chunks_between(path: str, begin: int, end: int | None) -> Iterator[bytes]:
-    """Read those lines of a plain file that begin in a range of its bytes, piece by piece."""
+def chunks_between(path: str, begin: int, end: int | None, state: FileState | None = None) -> Iterator[bytes]:
+    """Read those lines of a plain file that begin in a range of its bytes, piece by piece; it must be as ``state`` says."""
     try:
         with _open(path) as file:
             at, stop = _line_start(file, begin), _line_start(file, end) if end is not None else None
@@ -268,6 +270,8 @@ def chunks_between(path: str, begin: int, end: int | None) -> Iterator[bytes]:
             while data := file.read(CHUNK_BYTES if stop is None else min(CHUNK_BYTES, stop - at)):
                 yield _text_only(path, data) if at == 0 else data
                 at += len(data)
+            if state is not None and not is_url(path):
+                _check_unchanged(path, state, _state(os.fstat(file.fileno())))
     except OSError as error:
         error.filename = error.filename or path
         raise from_os_error(error) from error
@@ -304,7 +308,16 @@ def _open(path: str) -> io.BufferedReader[Any]:
 
 def file_size(path: str) -> int:
     """Give the bytes of a file as it lies there."""
-    return remote_size(path) if is_url(path) else os.path.getsize(path)
+    return file_state(path).size
+
+
+def file_state(path: str) -> FileState:
+    """Give the size of a file and, where it is not elsewhere, the time of its last change."""
+    return FileState(remote_size(path), None) if is_url(path) else _state(os.stat(path))
+
+
+def _state(found: os.stat_result) -> FileState:
+    return FileState(found.st_size, found.st_mtime_ns)
 
 
 def whole_text(path: str, limit: int) -> bytes:

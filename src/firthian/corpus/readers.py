@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ from firthian.corpus.files import (
     can_be_read_again,
     chunks,
     chunks_between,
-    file_size,
+    file_state,
     find_files,
     is_plain,
     open_bytes,
@@ -113,10 +113,9 @@ class Files:
         """Cut the files into parts that can be read alone; None where the text comes in one stream."""
         if not all(map(can_be_read_again, self.files)):
             return None
-        return cut_shards(
-            (file, size, self._divisible(file, size))
-            for file, size in zip(self.files, map(file_size, self.files), strict=True)
-        )
+        states = {file: file_state(file) for file in self.files}
+        shards = cut_shards((file, states[file].size, self._divisible(file, states[file].size)) for file in self.files)
+        return [replace(shard, state=states[shard.files[0]]) if shard.is_range else shard for shard in shards]
 
     def _divisible(self, path: str, size: int) -> bool:
         return size > SHARD_BYTES and self._format_of(path) == "lines" and is_plain(path)
@@ -125,8 +124,7 @@ class Files:
         """Read file after file, or only those of a shard; the end of a file ends its last document."""
         for path in self.files if shard is None else shard.files:
             unfinished = False
-            whole = shard is None or (shard.begin == 0 and shard.end is None)
-            for piece in self._read(path) if whole or shard is None else _lines(path, shard.begin, shard.end):
+            for piece in self._read(path) if shard is None or not shard.is_range else _lines(path, shard):
                 unfinished = not piece.text.endswith(b"\n")
                 yield piece
             if unfinished:
@@ -156,13 +154,13 @@ def _guess_format(path: str) -> str:
     if not can_be_read_again(path):
         return "lines"
     with open_bytes(path) as file:
-        return "wiki" if file.read(16).lstrip().startswith(b"<doc ") else "lines"
+        return "wiki" if file.read(16).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<doc ") else "lines"
 
 
-def _lines(path: str, begin: int = 0, end: int | None = None) -> Iterator[Piece]:
-    """Read lines as they are; where it begins inside a file, they are numbered from there."""
+def _lines(path: str, part: Shard | None = None) -> Iterator[Piece]:
+    """Read lines as they are, or those of a part of the file; they are numbered from its beginning."""
     line = 1
-    for data in chunks(path) if begin == 0 and end is None else chunks_between(path, begin, end):
+    for data in chunks(path) if part is None else chunks_between(path, part.begin, part.end, part.state):
         lines = data.count(b"\n")
         yield Piece(data, path, line, lines)
         line += lines

@@ -8,19 +8,40 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 #: Shards have about this much of their files' bytes. Part of what a corpus's checksum means: never to be changed.
 SHARD_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
+class FileState:
+    """What changes when a file is written to; machines that hold copies of it agree on its size alone."""
+
+    size: int
+    modified: int | None
+
+
+@dataclass(frozen=True)
 class Shard:
-    """Whole files, or the lines of one file that begin at ``begin`` or later, and before ``end``."""
+    """Whole files, or the lines of one file that begin at ``begin`` or later, and before ``end``.
+
+    ``state`` is what the one file was when it was cut into ranges: all of them must be of the same text.
+    """
 
     files: tuple[str, ...]
     begin: int = 0
     end: int | None = None
+    state: FileState | None = field(default=None, repr=False)
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it is a part of one file."""
+        return self.begin > 0 or self.end is not None
+
+    def elsewhere(self) -> Shard:
+        """Give the same shard for another machine, whose copy of the file may have a time of its own."""
+        return self if self.state is None else replace(self, state=replace(self.state, modified=None))
 
 
 def cut_shards(files: Iterable[tuple[str, int, bool]]) -> list[Shard]:
