@@ -127,6 +127,11 @@ class Threads:
             yield tuple(Here(result) for result in results)
 
 
+def at_most(executor: Executor, workers: int) -> Executor:
+    """Give fewer threads for tasks that take much memory each; the workers of a cluster have memories of their own."""
+    return executor if executor.apart or executor.workers <= workers else Threads(max(1, workers))
+
+
 def constant(array: Array) -> Array:
     """Give a view that cannot be written to. Whoever calls this promises that nobody writes to the array itself.
 

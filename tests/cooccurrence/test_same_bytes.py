@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import firthian as ft
-from firthian.cooccurrence import counting
+from firthian.cooccurrence import counting, streams
+from firthian.cooccurrence.counting import CountJob, HowToRun, run_job
 from firthian.cooccurrence.counts import Counts, write_counts
 from firthian.cooccurrence.options import CountOptions
-from firthian.cooccurrence.rows import RowBlock
+from firthian.cooccurrence.rows import RowBlock, count_blocks
+from firthian.corpus import spool
 from firthian.corpus.types import NoWordsLeftError
 from firthian.corpus.vocabulary import Vocabulary
+from firthian.parallel import Threads
+from firthian.progress import Silent
 from tests.cooccurrence.jobs import as_dict, count_with
 
 Bytes = Callable[[Path], dict[str, bytes]]
@@ -77,6 +84,72 @@ def test_more_runs_than_may_be_open(tmp_path: Path, folder_bytes: Bytes, monkeyp
     assert folder_bytes(tmp_path / "whole") == folder_bytes(tmp_path / "cut")
 
 
+def test_no_stream_is_longer_than_its_positions_can_say(
+    tmp_path: Path, folder_bytes: Bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [f"a b w{number % 7} c w{number % 3}" for number in range(60)]
+    count_with(documents, tmp_path / "whole", window=2)
+    monkeypatch.setattr(streams, "LONGEST_STREAM", 60)
+    seen = []
+
+    def counted(stream: Any, *others: Any) -> Any:
+        seen.append(stream.size)
+        return count_blocks(stream, *others)
+
+    monkeypatch.setattr(counting, "count_blocks", counted)
+    count_with(documents, tmp_path / "cut", segment_bytes=100, window=2)
+    assert len(seen) > 3
+    assert max(seen) <= 60
+    assert folder_bytes(tmp_path / "whole") == folder_bytes(tmp_path / "cut")
+
+
+def test_a_small_budget_has_few_workers_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes five times its text; with many workers that was more than the whole budget."""
+    guard, now, most = threading.Lock(), 0, 0
+    tokenize = spool.tokenize_segment
+
+    def watched(*given: Any) -> Any:
+        nonlocal now, most
+        with guard:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.005)
+        with guard:
+            now -= 1
+        return tokenize(*given)
+
+    monkeypatch.setattr(spool, "tokenize_segment", watched)
+    job = CountJob.create(["a b c d"] * 200, min_count=1)
+    for budget, wanted in ((256 * 10**6, 4), (512 * 10**6, 16)):
+        most = 0
+        how = HowToRun(Threads(16), budget, Silent(), 24)
+        run_job(job, tmp_path / str(budget), how)
+        assert most <= how.readers.workers <= wanted
+        assert how.rereaders.workers == max(1, wanted // 4)
+
+
+def test_sums_that_floats_do_not_hold_are_written_as_they_come(tmp_path: Path) -> None:
+    options = CountOptions(window=3, weighting="harmonic")
+    words, pairs = 200, 20_000
+    vocabulary = Vocabulary([f"w{number}" for number in range(words)], [9] * words)
+
+    def blocks() -> Iterator[RowBlock]:
+        for _ in range(words):
+            columns = np.arange(words, dtype=np.int32).repeat(pairs // words)
+            yield RowBlock(np.array([pairs]), columns, np.full(pairs, 2**40 + 1))
+
+    write_counts(tmp_path, iter([]), Vocabulary([], []), options, {})
+    tracemalloc.start()
+    try:
+        write_counts(tmp_path, blocks(), vocabulary, options, {})
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # 16 bytes for each of four million sums would be 64 MB.
+    assert (tmp_path / "exact_sums.npy").stat().st_size > 30_000_000
+    assert taken < 5_000_000
+
+
 @given(documents_, st.data())
 @settings(max_examples=30)
 def test_split_into_files(documents: list[str], data: st.DataObject) -> None:
@@ -132,6 +205,19 @@ def test_merging_is_exact_where_floats_are_not(sums: list[int], dtype: str) -> N
         assert one.integer_sums(1, 3).tolist() == sums[1:3]
     finally:
         shutil.rmtree(folder)
+
+
+def test_merging_more_than_64_bits_hold_is_refused(tmp_path: Path) -> None:
+    options = CountOptions(window=23, weighting="harmonic")
+    weights, _ = options.integer_weights()
+    most = 2**62 // (2 * int(weights.sum())) - 1
+    block = RowBlock(np.array([1]), np.array([0], dtype=np.int32), np.array([int(weights.sum()) * 2 * most]))
+    (tmp_path / "part").mkdir()
+    write_counts(tmp_path / "part", iter([block]), Vocabulary(["a"], [most]), options, {})
+    with pytest.raises(ft.FirthianError, match="would not fit 64 bits") as caught:
+        ft.merge([tmp_path / "part"] * 3, tmp_path / "merged")
+    assert "narrower window" in caught.value.hint
+    assert not (tmp_path / "merged").exists()
 
 
 def test_merging_counts_of_other_options_is_refused(tmp_path: Path) -> None:

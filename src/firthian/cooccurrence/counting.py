@@ -34,7 +34,7 @@ from firthian.cooccurrence.streams import BYTES_PER_TOKEN, groups
 from firthian.corpus.apart import KeptSpool, tokenize_apart
 from firthian.corpus.phrases import PhraseOptions, find_phrases
 from firthian.corpus.readers import Corpus, open_corpus
-from firthian.corpus.segments import SEGMENT_BYTES
+from firthian.corpus.segments import SEGMENT_BYTES, WORKER_BYTES
 from firthian.corpus.spool import Spool, tokenize_corpus
 from firthian.corpus.tokenizer import Tokenizer, composed
 from firthian.corpus.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
@@ -42,7 +42,7 @@ from firthian.corpus.word_lists import word_lines
 from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
 from firthian.memory import INTERPRETER_BYTES, check_budget, show_size
-from firthian.parallel import Executor
+from firthian.parallel import Executor, at_most
 from firthian.partial import JOB, OtherRunError, holds_work, open_partial, partial_of
 from firthian.progress import Progress, Silent
 from firthian.storage import check_folder, mend, replace, write_file
@@ -162,7 +162,17 @@ class HowToRun:
                 f"a vocabulary of {words:,} words needs more than {show_size(self.budget)} of memory",
                 hint=f"give --memory {show_size(fixed * 1.2).replace(' ', '')}, fewer --workers, or raise --min-count",
             )
-        return int(min(left // BYTES_PER_TOKEN, 2**31 - 2**20))
+        return left // BYTES_PER_TOKEN
+
+    @property
+    def readers(self) -> Executor:
+        """Workers that tokenise: as many as the budget has room for, while it is needed for nothing else."""
+        return at_most(self.executor, (self.budget - INTERPRETER_BYTES) // WORKER_BYTES)
+
+    @property
+    def rereaders(self) -> Executor:
+        """Workers that read segments again, beside all that counting takes."""
+        return at_most(self.executor, (self.budget - INTERPRETER_BYTES) // 4 // WORKER_BYTES)
 
 
 def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, force: bool = False) -> None:
@@ -198,7 +208,7 @@ def _run_job(job: CountJob, target: Path, how: HowToRun, resume: bool, force: bo
 def prepare(job: CountJob, folder: Path, how: HowToRun) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
     """Tokenise into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
     tokenize = tokenize_apart if how.executor.apart else tokenize_corpus
-    spool = tokenize(job.corpus, job.tokenizer, folder, how.executor, how.progress, job.strict, how.segment_bytes)
+    spool = tokenize(job.corpus, job.tokenizer, folder, how.readers, how.progress, job.strict, how.segment_bytes)
     found_phrases = 0
     if job.phrases is not None:
         spool, found_phrases = _join_phrases(spool, job.phrases, how)
@@ -245,7 +255,7 @@ def _join_phrases(spool: Spool, options: PhraseOptions, how: HowToRun) -> tuple[
         _count_spool(spool, result, adjacent, folder, folder, {}, how)
         phrases = find_phrases(Counts.load(folder, verify=False), spool.tokens, options)
         found += phrases.left.size
-        spool = spool.map(phrases.join, f"phrases{number}", how.executor)
+        spool = spool.map(phrases.join, f"phrases{number}", how.rereaders)
         shutil.rmtree(folder)
     return spool, found
 
@@ -274,7 +284,7 @@ def _count_spool(
     done = runs[-1].segments[1] if runs else 0
     how.progress.start("counting windows", spool.tokens)
     how.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
-    for group in groups(spool, vocabulary, options, how.executor, how.group_tokens(words), skip=done):
+    for group in groups(spool, vocabulary, options, how.rereaders, how.group_tokens(words), skip=done):
         blocks = count_blocks(group.stream, group.core, words, before, after, how.executor, how.block_pairs)
         if group.segments == (0, spool.segments):
             write_counts(staging, blocks, vocabulary, options, record)

@@ -245,13 +245,13 @@ def write_counts(
     column_totals = np.zeros(0 if symmetric else words, dtype=np.float64 if expected else np.int64)
     row_sums = np.zeros(words)
     sizes = np.zeros(words, dtype=np.int64)
-    places: list[Array] = [np.empty(0, dtype=np.int64)]
-    exact: list[Array] = [np.empty(0, dtype=np.int64)]
     row = at = 0
     value_type = "<f4" if options.dtype == "float32" else "<f8"
     with (
         ArrayWriter(folder / "indices.npy", "<i4") as indices,
         ArrayWriter(folder / "values.npy", value_type) as values,
+        ArrayWriter(folder / "exact_places.npy", "<i8") as places,
+        ArrayWriter(folder / "exact_sums.npy", "<i8") as exact,
     ):
         for block in blocks:
             last = row + block.sizes.size
@@ -276,15 +276,15 @@ def write_counts(
             exact.append(block.sums[inexact[:used]])
             row, at = last, at + block.sums.size
         arrays = {"indices": indices.close(), "values": values.close()}
+        exact_arrays = {"exact_places": places.close(), "exact_sums": exact.close()}
     for name, array in (
         ("indptr", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)),
         ("row_sums", row_sums),
         ("column_sums", row_sums if symmetric else column_totals / (1 if expected else unit)),
-        ("exact_places", np.concatenate(places)),
-        ("exact_sums", np.concatenate(exact)),
     ):
         arrays[name] = write_array(folder / f"{name}.npy", array)
     saved = vocabulary.save(folder)
+    arrays |= exact_arrays
     arrays["word_counts"] = saved["word_counts"]
     body = {"options": options.as_dict(), "record": record, "words": saved["words"], "arrays": arrays}
     write_manifest(folder / MANIFEST, KIND, VERSION, body)

@@ -21,6 +21,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Bytes of memory for each token of a group: its id while pieces are joined (twice), and its place in the index.
 BYTES_PER_TOKEN = 4 + 4 + 4
 
+#: No stream is longer: kernels write positions as 32 bits.
+LONGEST_STREAM = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class Group:
@@ -42,7 +45,8 @@ def groups(
 ) -> Iterator[Group]:
     """Cut the corpus, without its first ``skip`` segments, into groups of about ``group_tokens`` tokens.
 
-    A group holds whole segments, at least one. How the corpus is grouped changes no sum.
+    A group holds whole segments, at least one, and no more of them than 32 bits can number. How the corpus is grouped
+    changes no sum.
     """
     pieces = spool.over(selection(vocabulary, options), executor)
     ahead: deque[Array] = deque()
@@ -55,6 +59,9 @@ def groups(
         body: list[Array] = []
         size = 0
         while size < group_tokens and (piece := _next(pieces, ahead)) is not None:
+            if body and size + piece.size + 2 * options.window > LONGEST_STREAM:
+                ahead.appendleft(piece)
+                break
             body.append(piece)
             size += piece.size
         if not body:

@@ -67,7 +67,7 @@ class Tokens:
         if folder is not None:
             folder.mkdir(exist_ok=True)
             spool, result, record = prepare(job, folder, how)
-            return cls(spool, result.vocabulary, job.options, record, how.executor, keep=True)
+            return cls(spool, result.vocabulary, job.options, record, how.rereaders, keep=True)
         folder = Path(tempfile.mkdtemp(prefix="firthian-"))
         try:
             spool, result, record = prepare(job, folder, how)
@@ -76,7 +76,7 @@ class Tokens:
             if isinstance(error, OSError):
                 raise from_os_error(error) from error
             raise
-        return cls(spool, result.vocabulary, job.options, record, how.executor)
+        return cls(spool, result.vocabulary, job.options, record, how.rereaders)
 
     def groups(self, epoch: int = 0, group_tokens: int = 1) -> Iterator[Group]:
         """Give the streams of an epoch in order, sub-sampled with random numbers of that epoch.

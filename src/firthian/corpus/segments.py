@@ -25,6 +25,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: How much text makes a segment.
 SEGMENT_BYTES = 4 << 20
 
+#: What a worker takes that makes one of text, or reads it again: about five times its text, as measured.
+WORKER_BYTES = 20 << 20
+
 
 @dataclass(frozen=True)
 class SegmentText:
