@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from firthian.errors import FirthianError
 
 
@@ -23,6 +25,19 @@ def whole(name: str, value: Any, hint: str) -> int:
         return operator.index(value)
     except TypeError:
         raise FirthianError(f"{name} must be a whole number, got {value!r}", hint) from None
+
+
+def yes_or_no(name: str, value: Any) -> bool:
+    """Give a choice of two as a ``bool``; numpy's are welcome, and 0 and 1.
+
+    >>> import numpy as np
+    >>> yes_or_no("strict", np.bool_(True))
+    True
+    """
+    # A bool of numpy's is equal to Python's, but JSON does not know it.
+    if not isinstance(value, str) and np.ndim(value) == 0 and value in (True, False):
+        return bool(value)
+    raise FirthianError(f"{name} must be True or False, got {value!r}", hint="give one of them")
 
 
 def real(name: str, value: Any, hint: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import metadata
@@ -21,6 +21,7 @@ from firthian.cooccurrence.counting import CountJob, HowToRun, count
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.tokens import Tokens
 from firthian.corpus.vocabulary import Vocabulary
+from firthian.corpus.word_lists import read_words
 from firthian.errors import FirthianError
 from firthian.memory import PeakMemory, Problem
 from firthian.parallel import Executor
@@ -76,7 +77,7 @@ def train(
     seed = check_seed(seed)
     if vector_size is not None and not isinstance(vector_size, str):
         vector_size = whole("vector_size", vector_size, hint="100 is usual")
-    job = Job(source, chosen, chosen.settings(options), vector_size, seed, dict(counting or {}))
+    job = Job(source, chosen, chosen.settings(options), vector_size, seed, settled(counting or {}))
     with open_executor(cluster, workers) as executor:
         if output is None:
             return learn(job, Run.create(seed, workers, memory, progress, executor=executor))
@@ -92,6 +93,12 @@ def train(
     if place.steps.damaged:
         vectors.measured["damaged_steps"] = [item.name for item in place.steps.damaged]
     return vectors
+
+
+def settled(counting: Mapping[str, Any]) -> dict[str, Any]:
+    """Give settings of counting that can be read twice: lists of words may come from an iterator."""
+    lists = {name: counting[name] for name in ("vocabulary", "stop_words") if isinstance(counting.get(name), Iterator)}
+    return {**counting, **{name: read_words(words) for name, words in lists.items()}}
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import firthian as ft
+from firthian.cooccurrence.counting import CountJob
 from firthian.cooccurrence.counts import Counts
+from firthian.cooccurrence.tokens import Tokens
 from firthian.corpus.phrases import PhraseOptions
-from tests.cooccurrence.jobs import as_dict, count_with
+from tests.cooccurrence.jobs import as_dict, count_with, how
 from tests.reference import counting as slow
 
 
@@ -166,6 +168,16 @@ def test_marginals_and_symmetry() -> None:
     assert np.array_equal(left, right.T)
 
 
+def test_expected_counts_are_symmetric_in_float64() -> None:
+    documents = random_documents(11, words=40)
+    options: dict[str, Any] = {"min_count": 1, "sample": 0.01, "sample_mode": "expected", "dtype": "float64"}
+    both, left, right = (
+        ft.count(documents, context=context, **options).to_scipy().toarray() for context in ("both", "left", "right")
+    )
+    assert np.array_equal(both, both.T)
+    assert np.array_equal(left, right.T)
+
+
 def test_a_word_next_to_itself_counts_twice_on_the_diagonal() -> None:
     assert ft.count(["echo echo"], min_count=1)["echo", "echo"] == 2.0
 
@@ -203,18 +215,16 @@ def test_sub_sampling_keeps_the_share_it_promises() -> None:
     documents = [list(map(str, line)) for line in generator.choice(["a", "b", "c"], (2000, 40), p=[0.9, 0.09, 0.01])]
     words = slow.vocabulary(documents)
     total = sum(words.values())
-    # With a window past every document, a row sum in a document of n kept words is n - 1: sums tell the kept tokens.
-    counts = ft.count(documents, min_count=1, sample=0.05, window=1, weighting="flat", context="right")
-    off = ft.count(documents, min_count=1, window=1, weighting="flat", context="right")
-    for word, n in words.items():
+    options: dict[str, Any] = {"min_count": 1, "window": 1, "weighting": "flat", "context": "right"}
+    with Tokens.read(CountJob.create(documents, sample=0.05, **options), how()) as tokens:
+        kept = sum(np.bincount(group.stream[group.stream >= 0], minlength=3) for group in tokens.groups())
+        names = tokens.vocabulary.words
+    for (word, n), found in zip(words.items(), kept, strict=True):
         p = slow.keep_probability(n, total, 0.05)
-        kept = sum(
-            slow.random_number(1, d, k) <= p
-            for d, line in enumerate(documents)
-            for k, token in enumerate(line)
-            if token == word
-        )
-        assert abs(kept - n * p) <= 5 * np.sqrt(n * p * (1 - p)) + 1e-9, word
-    assert counts.total < off.total
-    other = ft.count(documents, min_count=1, sample=0.05, window=1, weighting="flat", context="right", seed=2)
-    assert other.total != counts.total
+        assert abs(found - n * p) <= 5 * np.sqrt(n * p * (1 - p)) + 1e-9, word
+    assert names == list(words)
+    counts = ft.count(documents, sample=0.05, **options)
+    # Each kept word but the last of its document has one to its right.
+    assert kept.sum() - len(documents) <= counts.total < kept.sum()
+    assert counts.total < ft.count(documents, **options).total
+    assert ft.count(documents, sample=0.05, seed=2, **options).total != counts.total

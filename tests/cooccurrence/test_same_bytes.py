@@ -138,7 +138,8 @@ def test_sums_that_floats_do_not_hold_are_written_as_they_come(tmp_path: Path) -
             columns = np.arange(words, dtype=np.int32).repeat(pairs // words)
             yield RowBlock(np.array([pairs]), columns, np.full(pairs, 2**40 + 1))
 
-    write_counts(tmp_path, iter([]), Vocabulary([], []), options, {})
+    # Kernels are compiled before memory is watched.
+    write_counts(tmp_path, iter([next(blocks())]), Vocabulary(["w0"], [9]), options, {})
     tracemalloc.start()
     try:
         write_counts(tmp_path, blocks(), vocabulary, options, {})

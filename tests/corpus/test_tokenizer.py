@@ -14,6 +14,7 @@ import firthian as ft
 from firthian import Tokenizer
 from firthian.corpus.readers import Documents
 from firthian.corpus.segments import SegmentText, cut_segments, tokenize_segment, tokenize_text
+from firthian.vectors.documents import tokenizer_of
 
 
 def slow_tokens(text: str, keep_case: bool = False) -> list[str]:
@@ -134,6 +135,28 @@ def test_a_function_in_the_folder_where_the_user_is(tmp_path: Path, monkeypatch:
 def test_tokenizers_that_are_none(name: str, message: str) -> None:
     with pytest.raises(ft.FirthianError, match=message.replace("?", r"\?")):
         Tokenizer(name)
+
+
+def test_a_module_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "failing_module.py").write_text("\nx = undefined_name\ndef cut(text):\n    return text.split()\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        ft.FirthianError, match=r"failing_module.py, line 2, \(NameError: name 'undefined_name'"
+    ) as caught:
+        Tokenizer("failing_module:cut")
+    assert caught.value.hint == "mend its module"
+
+
+def test_tokens_that_were_given_are_recorded_as_such() -> None:
+    """No tokenizer cut them and none lower-cased them; text for their vectors keeps its case where they do."""
+    tokens = [["Paris", "is", "BIG"], ["Rome", "was", "OLD"]] * 30
+    counts = ft.count(tokens, min_count=1)
+    assert counts.record["settings"].items() >= {"tokenizer": None, "keep_case": None, "fold_numbers": False}.items()
+    vectors = ft.train(tokens, "svd", vector_size=2, counting={"min_count": 1})
+    assert tokenizer_of(vectors).tokens("Paris is BIG") == ["Paris", "is", "BIG"]
+    assert len(ft.merge([counts, ft.count(tokens, min_count=1, tokenizer="whitespace")]).vocabulary) == 6
+    with pytest.raises(ft.FirthianError, match="tokenizer none and unicode"):
+        ft.merge([counts, ft.count(["Paris is BIG"], min_count=1)])
 
 
 def test_a_function_that_gives_no_strings() -> None:

@@ -26,7 +26,6 @@ import firthian as ft
 from firthian.adapt import load as load_classifier
 from firthian.adapt.labelled import read_labelled, read_texts
 from firthian.checkpoints import OnDisk
-from firthian.cooccurrence.counting import read_words
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.merging import merge
 from firthian.cooccurrence.rows import finished_runs, merge_blocks
@@ -35,6 +34,7 @@ from firthian.corpus.readers import Files
 from firthian.corpus.segments import cut_segments, read_segment, tokenize_segment, tokenize_text
 from firthian.corpus.tokenizer import Tokenizer
 from firthian.corpus.types import TypeTable
+from firthian.corpus.word_lists import read_words
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
 from firthian.evaluate import files as evaluation

@@ -22,13 +22,13 @@ from scipy.sparse import csr_array
 
 import firthian as ft
 from firthian.adapt.labelled import read_labelled
-from firthian.cooccurrence.counting import read_words
 from firthian.cooccurrence.counts import Counts
 from firthian.corpus import readers
 from firthian.corpus.files import open_bytes, text_bytes
 from firthian.corpus.readers import Files
 from firthian.corpus.tokenizer import Tokenizer, composed
 from firthian.corpus.vocabulary import Vocabulary
+from firthian.corpus.word_lists import read_words
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
 from firthian.evaluate import files as evaluation

@@ -78,7 +78,10 @@ class CountingFlags:
     ] = None
     phrases: Annotated[
         str | None,
-        typer.Option(help="Join collocations scored by npmi or word2vec, as new_york.", rich_help_panel=_WORDS),
+        typer.Option(
+            help="Join collocations scored by npmi or word2vec, as new_york; not across the 4 MB parts of a long document.",
+            rich_help_panel=_WORDS,
+        ),
     ] = None
     phrase_threshold: Annotated[
         float | None,

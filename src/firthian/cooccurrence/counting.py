@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from firthian._version import __version__
+from firthian.checks import yes_or_no
 from firthian.cluster import open_executor
 from firthian.cooccurrence.apart import count_apart
 from firthian.cooccurrence.counts import Counts, temporary_target, write_counts
@@ -36,9 +37,9 @@ from firthian.corpus.phrases import PhraseOptions, find_phrases
 from firthian.corpus.readers import Corpus, open_corpus
 from firthian.corpus.segments import SEGMENT_BYTES, WORKER_BYTES
 from firthian.corpus.spool import Spool, tokenize_corpus
-from firthian.corpus.tokenizer import Tokenizer, composed
+from firthian.corpus.tokenizer import Tokenizer
 from firthian.corpus.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
-from firthian.corpus.word_lists import word_lines
+from firthian.corpus.word_lists import read_words
 from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
 from firthian.memory import INTERPRETER_BYTES, check_budget, show_size
@@ -105,8 +106,8 @@ class CountJob:
                 stop_words=read_words(stop_words) or frozenset(),
             ),
             options=CountOptions(window, weighting, context, keep_positions, sample, sample_mode, seed, dtype),
-            phrases=PhraseOptions(phrases) if isinstance(phrases, str) else phrases,
-            strict=strict,
+            phrases=phrases if phrases is None or isinstance(phrases, PhraseOptions) else PhraseOptions(phrases),
+            strict=yes_or_no("strict", strict),
         )
 
     def describe(self) -> dict[str, Any]:
@@ -114,13 +115,18 @@ class CountJob:
         limits = self.limits
         return {
             **self.options.as_dict(),
-            **self.tokenizer.describe(),
+            **self._cutting(),
             "min_count": limits.min_count,
             "max_vocab": limits.max_vocab,
             "word_list": _list_hash(limits.only),
             "stop_words": _list_hash(limits.stop_words or None),
             "phrases": self.phrases.as_dict() if self.phrases else None,
         }
+
+    def _cutting(self) -> dict[str, Any]:
+        said = self.tokenizer.describe()
+        # Tokens that were given are neither cut nor lower-cased here; whoever cut them knows how.
+        return {**said, "tokenizer": None, "keep_case": None} if self.corpus.tokenized else said
 
     def describe_reading(self) -> dict[str, Any]:
         """Give what no record tells, but a run that goes on must have in common with the one that began."""
@@ -417,12 +423,3 @@ def count(
         target = check_folder(output, force)
         run_job(job, target, how, resume, force)
         return Counts.load(target, verify=False)
-
-
-def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozenset[str] | None:
-    """Take words from an iterable, or from a file with one word a line (what follows a tab is ignored)."""
-    if source is None:
-        return None
-    if not isinstance(source, str | os.PathLike):
-        return frozenset(map(composed, source))
-    return frozenset(word_lines(source))

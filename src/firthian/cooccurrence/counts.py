@@ -96,6 +96,8 @@ class Counts:
         return counts_as_html(self)
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise FirthianError(f"{pair!r} is no pair of words", hint="ask for counts[word, context]")
         word, context = (self.vocabulary[item] for item in pair)
         low, high = self.indptr[word], self.indptr[word + 1]
         at = low + int(np.searchsorted(self.indices[low:high], context))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firthian.checks import real, whole
+from firthian.checks import real, whole, yes_or_no
 from firthian.errors import FirthianError, suggest
 from firthian.run import check_seed
 
@@ -45,6 +45,7 @@ class CountOptions:
         object.__setattr__(self, "window", whole("window", self.window, hint="5 is usual"))
         object.__setattr__(self, "sample", real("sample", self.sample, hint="1e-3 is usual, 0 is off"))
         object.__setattr__(self, "seed", check_seed(self.seed))
+        object.__setattr__(self, "keep_positions", yes_or_no("keep_positions", self.keep_positions))
         if not 1 <= self.window <= WIDEST_WINDOW:
             raise FirthianError(f"window must be from 1 to {WIDEST_WINDOW}, got {self.window}", hint="5 is usual")
         for name, value, known in (
@@ -55,7 +56,7 @@ class CountOptions:
         ):
             if value not in known:
                 raise FirthianError(
-                    f"{name} must be one of {', '.join(known)}, got {value!r}", hint=suggest(value, known)
+                    f"{name} must be one of {', '.join(known)}, got {value!r}", hint=suggest(str(value), known)
                 )
         if not (0 <= self.sample < 1 and math.isfinite(self.sample)):
             raise FirthianError(f"sample must be from 0 to below 1, got {self.sample}", hint="1e-3 is usual, 0 is off")

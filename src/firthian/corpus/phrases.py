@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from firthian.checks import real, whole
 from firthian.corpus.segments import Segment
 from firthian.corpus.types import TypeTable
 from firthian.corpus.vocabulary import Vocabulary
@@ -40,11 +41,19 @@ class PhraseOptions:
         if self.score not in SCORES:
             raise FirthianError(
                 f"phrases are scored by {' or '.join(SCORES)}, not {self.score!r}",
-                suggest(self.score, SCORES),
+                suggest(str(self.score), SCORES),
             )
         if self.threshold is None:
             object.__setattr__(self, "threshold", _DEFAULT_THRESHOLDS[self.score])
-        elif not math.isfinite(self.threshold):
+        else:
+            usual = f"{_DEFAULT_THRESHOLDS[self.score]:g} is usual"
+            object.__setattr__(self, "threshold", real("phrase_threshold", self.threshold, usual))
+        object.__setattr__(
+            self, "passes", whole("phrase_passes", self.passes, hint="1 finds pairs, 2 up to four words")
+        )
+        object.__setattr__(self, "min_count", whole("phrase min_count", self.min_count, hint="5 is usual"))
+        assert self.threshold is not None
+        if not math.isfinite(self.threshold):
             raise FirthianError(
                 f"phrase_threshold must be a finite number, got {self.threshold}",
                 hint=f"{_DEFAULT_THRESHOLDS[self.score]:g} is usual",

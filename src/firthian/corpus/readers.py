@@ -89,7 +89,7 @@ class Files:
         if not paths:
             raise FirthianError("no corpus is given", hint="name a file, a folder or - for standard input")
         if format not in FORMATS:
-            raise FirthianError(f"there is no corpus format {format!r}", hint=suggest(format, FORMATS))
+            raise FirthianError(f"there is no corpus format {format!r}", hint=suggest(str(format), FORMATS))
         self.files = find_files(list(paths))
         self.format = format
         self.text_column = text_column

@@ -1,6 +1,7 @@
 """A corpus in segments: some megabytes of text each, tokenised alone, so that workers share nothing.
 
-A segment has ids of its own for its own types. How the text is cut into segments changes no result.
+A segment has ids of its own for its own types. How the text is cut into segments changes no result,
+save that phrases are not joined across a cut inside a document.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from firthian.checks import yes_or_no
 from firthian.corpus.readers import TOKEN_SEPARATOR
 from firthian.errors import FirthianError, from_os_error, require, suggest
 
@@ -189,6 +190,8 @@ class Tokenizer:
     function: Callable[[str], Iterable[str]] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        for name in ("keep_case", "fold_numbers"):
+            object.__setattr__(self, name, yes_or_no(name, getattr(self, name)))
         if self.function is None:
             object.__setattr__(self, "function", _find_function(self.name))
 
@@ -298,6 +301,12 @@ def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
             f"the tokenizer {name} cannot be loaded ({error})",
             hint="put its module into this folder or on PYTHONPATH",
         ) from None
+    except Exception as error:
+        # A module of the user's may raise anything while it is imported. Who calls from Python finds all of it as the cause.
+        raise FirthianError(
+            f"the tokenizer {name} cannot be loaded{_place(error)} ({type(error).__name__}: {error})",
+            hint="mend its module",
+        ) from error
     if not callable(found):
         raise FirthianError(f"the tokenizer {name} is not a function", hint="give module:function")
     return found  # type: ignore[no-any-return]

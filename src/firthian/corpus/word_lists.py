@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from firthian.corpus.tokenizer import composed
@@ -29,3 +30,15 @@ def word_lines(path: str | os.PathLike[str]) -> list[str]:
     if not words:
         raise FirthianError(f"{path} holds no words", hint="give one word a line")
     return words
+
+
+def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozenset[str] | None:
+    """Take words from an iterable, or from a file with one word a line (what follows a tab is ignored)."""
+    if source is None:
+        return None
+    if isinstance(source, str | os.PathLike):
+        return frozenset(word_lines(source))
+    try:
+        return frozenset(map(composed, source))
+    except (TypeError, AttributeError):
+        raise FirthianError("a list of words holds something else", hint="give strings, or a file") from None

@@ -187,7 +187,11 @@ def finish_rows(
         for p in range(at, at + sizes[r]):
             column = columns[p]
             if keep.size:
-                value = sums[p] * keep[first_row + r] * keep[column] / unit
+                # x_ij · (p_i p_j): the probabilities first, so that x_ij and x_ji round alike. In float32 they do anyway.
+                if values.itemsize == 8:
+                    value = sums[p] * (keep[first_row + r] * keep[column]) / unit
+                else:
+                    value = sums[p] * keep[first_row + r] * keep[column] / unit
                 values[p] = value
                 expected += value
                 if column_totals.size:
