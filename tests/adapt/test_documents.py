@@ -89,6 +89,10 @@ def test_scaling():
         ("a.tsv", "pos\tgood film\nneg\tbad film\t\t\n", {}),
         ("a.csv", 'id,review,stars\n1,"good film",pos\n2,"bad film",neg\n', {"text_column": "review", "label_column": "stars"}),
         ("a.csv", "\ufefflabel,text\npos,good film\nneg,bad film\n", {}),
+        ("a.csv", "ID, Text,Label\n1,good film,pos\n2,bad film,neg\n", {}),
+        ("a.csv", "Label,review\npos,good film\nneg,bad film\n", {"text_column": "review"}),
+        ("a.csv", "label,text\npos,good film\n,\nneg,bad film\n", {}),
+        ("a.jsonl", '{"Label": "pos", "Text": "good film"}\n{"Label": "neg", "Text": "bad film"}\n', {}),
         ("a.jsonl", '{"label": "pos", "text": "good film"}\n\n{"label": "neg", "text": "bad film"}\n', {}),
         ("data", '{"y": "pos", "t": "good film"}\n{"y": "neg", "t": "bad film"}\n',
          {"format": "jsonl", "text_column": "t", "label_column": "y"}),
@@ -114,13 +118,17 @@ def test_labelled_files(tmp_path, name, content, options):
         ("a.tsv", "a\tb\tc\td\n", {}, "has 4 columns and no header"),
         ("a.tsv", "text\tlabel\nx\ty\n", {"label_column": "class"}, "no column 'class'"),
         ("a.tsv", "\tgood\n", {}, "line 1: there is no label"),
+        ("a.csv", "id,Text\n1,good\n", {}, "has a header without a label: name its column with --label-column"),
+        ("a.csv", "text\ngood\n", {}, "has a header without a label"),
+        ("a.csv", "class,review\npos,good\n", {}, "has a header without a text: name its column with --text-column"),
+        ("a.jsonl", '{"label": "a", "body": "b"}\n', {"text_column": "boody"}, "no field 'boody': its fields are 'label'"),
         ("a.jsonl", '{"label": 1, "text": 5}\n', {}, "is not text"),
         ("a.jsonl", '{"text": "a"}\n', {}, "there is no label"),
         ("a.jsonl", "[1]\n", {}, "not a JSON object"),
         ("a.jsonl", "{\n", {}, "line 1: not JSON"),
         ("a.csv", 'a,"b\n', {}, "record 1"),
         ("a.csv", 'label,text\npos,"two\nlines"\n,none\n', {}, "record 3: there is no label"),
-        ("a.tsv", "a\tb\n", {"format": "xlsx"}, "no format 'xlsx'"),
+        ("a.tsv", "a\tb\n", {"format": "xlsx"}, "no format 'xlsx': known are auto, tsv, csv, jsonl"),
         ("a.tsv", "pos\tgood\nneg\tbad\tand long\n", {}, "line 2: 3 columns, the first line has 2"),
         ("a.csv", "label,text\npos,good, so good\n", {}, "record 2: 3 columns, the first line has 2"),
         ("a.jsonl", '{"label": "a", "text": "b", "split": "train"}\n{"label": "a", "text": "b", "split": null}\n', {},
@@ -143,6 +151,43 @@ def test_texts_to_classify(tmp_path):
     table = tmp_path / "a.csv"
     table.write_text('id,body\n1,"one, text"\n')
     assert read_texts(str(table), text_column="body") == ["one, text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "texts"),
+    [
+        ("a.csv", "id,Text\n1,one\n", ["one"]),
+        ("a.csv", "Text,stars\none,5\n", ["one"]),
+        ("a.csv", 'text\none\n""\n\ntwo\n', ["one", "", "two"]),
+        ("a.csv", "label,text\npos,one\n,\nneg,two\n", ["one", "", "two"]),
+        ("a.csv", "class\nanother\n", ["class", "another"]),
+        ("a.tsv", "pos\tone\n\nneg\t\n", ["one", ""]),
+        ("a.jsonl", '{"TEXT": "one"}\n', ["one"]),
+    ],
+)
+def test_columns_of_texts_to_classify(tmp_path, name, content, texts):
+    (tmp_path / name).write_text(content)
+    assert read_texts(str(tmp_path / name)) == texts
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "says"),
+    [
+        ("a.csv", "label,review\npos,one\n", {}, "has a header without a text: name its column with --text-column"),
+        (
+            "a.txt",
+            "one\n",
+            {"text_column": "review"},
+            "a text column is named, but .* is read as lines: say what it is",
+        ),
+        ("a.txt", "one\n", {"format": "files"}, "no format 'files': known are auto, lines, tsv, csv, jsonl"),
+        ("a.jsonl", '{"body": "one"}\n', {"text_column": "boody"}, "line 1: no field 'boody': its fields are 'body'"),
+    ],
+)
+def test_faults_of_texts_to_classify(tmp_path, name, content, options, says):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(FirthianError, match=says):
+        read_texts(str(tmp_path / name), **options)
 
 
 @given(st.lists(st.lists(words, max_size=8), min_size=1, max_size=8), st.integers(2, 4))

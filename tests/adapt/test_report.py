@@ -89,6 +89,23 @@ def test_bytes_that_are_no_text_are_told(tmp_path, labelled, firth):
     done = firth("adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
     assert done.code == 0
     assert "bytes of 1 texts are not UTF-8 and were replaced" in done.out
+    (tmp_path / "new.txt").write_bytes(b"the c\xe4t and a dog\nthe dog\n")
+    done = firth("classify", tmp_path / "m", tmp_path / "new.txt", "--labels-only")
+    assert (done.code, len(done.out.splitlines())) == (0, 2)
+    assert done.err == "bytes of 1 texts are not UTF-8 and were replaced\n"
+
+
+def test_classify_calls_no_function_that_only_a_file_names(tmp_path, labelled, firth):
+    own = "tests.corpus.my_tokenizer:letters"
+    done = firth(
+        "adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve", "--set", f"tokenizer={own}"
+    )
+    assert done.code == 0, done.err
+    (tmp_path / "new.txt").write_text("the cat\n")
+    command = ("classify", tmp_path / "m", tmp_path / "new.txt")
+    firth(*command).complains("a tokenizer of its own", f"--tokenizer {own}")
+    firth(*command, "--tokenizer", "unicode").complains("another tokenizer (tokenizer tests", "give that one")
+    assert firth(*command, "--tokenizer", own).code == 0
 
 
 def test_parts_that_are_neither_learned_from_nor_judged_are_told(tmp_path, labelled, firth):

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ LARGEST_BYTES = 2**30
 
 FORMATS = ("tsv", "csv", "jsonl")
 
-#: Names by which a header is known when the user names no column.
+#: Names by which a header is known when the user names no column, in any case.
 _USUAL = {
     "label": ("label", "class", "category", "target"),
     "text": ("text", "document", "sentence"),
@@ -39,7 +39,7 @@ class LabelledText:
     @property
     def damaged(self) -> int:
         """How many texts hold the sign that stands for bytes that are not UTF-8."""
-        return sum("\ufffd" in text for text in self.texts)
+        return count_damaged(self.texts)
 
     def part(self, *names: str) -> tuple[list[str], list[str]]:
         """Give the texts and labels of some parts; a file without parts is all training text."""
@@ -53,6 +53,15 @@ class LabelledText:
         return dict(sorted(Counter(split for split in self.splits if split not in names).items()))
 
 
+def count_damaged(texts: Iterable[str]) -> int:
+    """Tell how many texts hold the sign that stands for bytes that are not UTF-8.
+
+    >>> count_damaged(["caf\ufffd", "bar"])
+    1
+    """
+    return sum("\ufffd" in text for text in texts)
+
+
 def read_labelled(
     path: str,
     *,
@@ -64,7 +73,7 @@ def read_labelled(
     """Read labelled text; errors name the line."""
     named = {"label": label_column, "text": text_column, "split": split_column}
     texts, labels, splits = [], [], []
-    for where, record in _records(path, _format(path, format), named):
+    for where, record in _records(path, _format(path, format, FORMATS), named, ("text", "label")):
         text, label = record.get("text"), record.get("label")
         if not isinstance(text, str):
             raise FirthianError(f"{where}: the text is missing or is not text", hint="name its column: --text-column")
@@ -87,24 +96,28 @@ def read_texts(path: str, *, format: str = "auto", text_column: str | None = Non
     """Read texts to be classified: one a line, or a column of a table."""
     chosen = "lines" if format == "auto" and plain_suffix(path) not in (".tsv", ".csv", ".jsonl", ".ndjson") else format
     if chosen == "lines":
+        if text_column is not None:
+            raise FirthianError(
+                f"a text column is named, but {path} is read as lines",
+                hint="say what it is with --format csv, tsv or jsonl",
+            )
         # not splitlines, which also cuts at form feeds and Unicode's own ends of lines
         lines = _decoded(path).split("\n")
         return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
-    named = {"text": text_column, "label": None, "split": None}
     texts = []
-    for where, record in _records(path, _format(path, chosen), named):
+    for where, record in _records(path, _format(path, chosen, ("lines", *FORMATS)), {"text": text_column}, ("text",)):
         if not isinstance(record.get("text"), str):
             raise FirthianError(f"{where}: there is no text", hint="name its column with --text-column")
         texts.append(record["text"])
     return texts
 
 
-def _format(path: str, format: str) -> str:
+def _format(path: str, format: str, known: Sequence[str]) -> str:
     if format == "auto":
         suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
         return suffixes.get(plain_suffix(path), "tsv")
     if format not in FORMATS:
-        raise FirthianError(f"there is no format {format!r}", hint=f"known are {', '.join(FORMATS)}")
+        raise FirthianError(f"there is no format {format!r}", hint=f"known are auto, {', '.join(known)}")
     return format
 
 
@@ -113,11 +126,26 @@ def _decoded(path: str) -> str:
     return whole_text(path, LARGEST_BYTES).decode("utf-8-sig", "replace")
 
 
-def _records(path: str, format: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(
+    path: str, format: str, named: dict[str, str | None], wanted: Sequence[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give each record with where it stands; ``wanted`` are the columns that a table must have."""
     if format == "jsonl":
         yield from _json_records(path, named)
     else:
-        yield from _table_records(path, format, named)
+        yield from _table_records(path, format, named, wanted)
+
+
+def _usual(role: str, fields: Iterable[Any]) -> Any:
+    """Give the field that has a usual name, or None."""
+    spelled: dict[str, Any] = {}
+    for field in fields:
+        spelled.setdefault(str(field).strip().lower(), field)
+    return next((spelled[name] for name in _USUAL[role] if name in spelled), None)
+
+
+def _shown(fields: Iterable[Any]) -> str:
+    return ", ".join(repr(str(field)[:30]) for field in list(fields)[:8])
 
 
 def _json_records(path: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -133,13 +161,17 @@ def _json_records(path: str, named: dict[str, str | None]) -> Iterator[tuple[str
             raise FirthianError(f"{where}: not a JSON object", hint="each line must be one JSON object")
         found = {}
         for role, name in named.items():
-            key = name or next((usual for usual in _USUAL[role] if usual in record), None)
-            if key is not None and key in record:
+            if name is not None and name not in record:
+                raise FirthianError(f"{where}: no field {name!r}", hint=f"its fields are {_shown(record)}")
+            key = name or _usual(role, record)
+            if key is not None:
                 found[role] = record[key]
         yield where, found
 
 
-def _table_records(path: str, format: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _table_records(
+    path: str, format: str, named: dict[str, str | None], wanted: Sequence[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     text = _decoded(path)
     if format == "csv":
         csv.field_size_limit(_LARGEST_FIELD)
@@ -158,12 +190,13 @@ def _table_records(path: str, format: str, named: dict[str, str | None]) -> Iter
             raise FirthianError(
                 f"{path}, record {number}: {error}", hint="check its quotes, or name another --format"
             ) from None
-        if not any(row):
+        # A record of empty columns is no example, but it is a text to be classified, and has its line in the result.
+        if row == ([] if format == "csv" else [""]) or ("label" in wanted and not any(row)):
             continue
         # a quoted text may go over several lines, so those of a CSV are not numbered
         where = f"{path}, {'record' if format == 'csv' else 'line'} {number}"
         if not columns:
-            columns, header = _columns(path, row, named)
+            columns, header = _columns(path, row, named, wanted)
             width = len(row)
             if header:
                 continue
@@ -181,29 +214,31 @@ def _table_records(path: str, format: str, named: dict[str, str | None]) -> Iter
         yield where, {role: row[place] for role, place in columns.items()}
 
 
-def _columns(path: str, row: list[str], named: dict[str, str | None]) -> tuple[dict[str, int], bool]:
+def _columns(
+    path: str, row: list[str], named: dict[str, str | None], wanted: Sequence[str]
+) -> tuple[dict[str, int], bool]:
     """Find the columns by the first row: names, where it is a header; else label, text or split, label, text."""
-    if any(named.values()):
-        columns = {}
-        for role, name in named.items():
-            if name is None:
-                name = next((usual for usual in _USUAL[role] if usual in row), None)
-                if name is None:
-                    continue
-            if name not in row:
-                shown = ", ".join(repr(field[:30]) for field in row[:8])
-                raise FirthianError(f"{path} has no column {name!r}", hint=f"its first line has {shown}")
-            columns[role] = row.index(name)
+    columns = {}
+    for role, name in named.items():
+        if name is not None and name not in row:
+            raise FirthianError(f"{path} has no column {name!r}", hint=f"its first line has {_shown(row)}")
+        field = _usual(role, row) if name is None else name
+        if field is not None:
+            columns[role] = row.index(field)
+    # Of one column, the texts to be classified may be anything, a usual name of labels too.
+    strange = len(row) > 1 and any(_usual(role, row) is not None for role in _USUAL)
+    if columns or strange:
+        for role in wanted:
+            if role not in columns:
+                raise FirthianError(
+                    f"{path} has a header without a {role}",
+                    hint=f"name its column with --{role}-column; its first line has {_shown(row)}",
+                )
         return columns, True
-    known = {role: next((row.index(name) for name in names if name in row), -1) for role, names in _USUAL.items()}
-    if known["text"] >= 0 and known["label"] >= 0:
-        return {role: place for role, place in known.items() if place >= 0}, True
-    if known["text"] >= 0 and known["label"] < 0 and len(row) == 1:
-        return {"text": 0}, True
     orders = {1: ("text",), 2: ("label", "text"), 3: ("split", "label", "text")}
     if len(row) not in orders:
         raise FirthianError(
             f"{path} has {len(row)} columns and no header that names them",
-            hint="name them with --label-column and --text-column",
+            hint=f"name them with {' and '.join(f'--{role}-column' for role in reversed(wanted))}",
         )
     return {role: place for place, role in enumerate(orders[len(row)])}, False

@@ -104,12 +104,14 @@ LARGEST_NUMBER = 1e15
 LARGEST_IDF = 1e3
 
 
-def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None, vectors: Any = None) -> DocumentClassifier:
+def load(
+    path: str | os.PathLike[str], tokenizer: Tokenizer | str | None = None, vectors: Any = None
+) -> DocumentClassifier:
     """Read a classifier that ``save`` wrote.
 
     A saved classifier has the vectors of its own words; ``vectors`` gives those of words that a stream may still bring.
-    ``tokenizer`` must be given where the classifier was fitted with a function of the user's own: a file does not get
-    to say what is to be imported.
+    ``tokenizer`` must be given, as itself or by its name, where the classifier was fitted with a function of the user's
+    own: a file does not get to say what is to be imported.
     """
     folder = Path(path)
     record = read_manifest(folder / "model.json", KIND, VERSION)
@@ -121,7 +123,9 @@ def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None, vecto
         raise FirthianError(f"{folder / 'model.json'} is damaged", hint="fit the classifier again") from error
 
 
-def _assemble(folder: Path, record: dict[str, Any], tokenizer: Tokenizer | None, vectors: Any) -> DocumentClassifier:
+def _assemble(
+    folder: Path, record: dict[str, Any], tokenizer: Tokenizer | str | None, vectors: Any
+) -> DocumentClassifier:
     arrays = _read_arrays(folder / ARRAYS, record["checksums"])
 
     def array(name: str, *shape: int) -> Array:
@@ -218,17 +222,20 @@ def _fill(learner: Learner, number: int, array: Any) -> None:
         setattr(learner, name, array(f"{name}{number}", *getattr(learner, name).shape))
 
 
-def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | None, keep_case: bool) -> Any:
+def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | str | None, keep_case: bool) -> Any:
     """Give the tokenizer as a parameter: its name, where that and the parameter ``keep_case`` say all of it."""
     name = described["tokenizer"]
+    if isinstance(given, str):
+        given = Tokenizer(given, described["keep_case"], described["fold_numbers"])
     if given is not None:
         if given.describe() != described:
-            raise ParameterError(f"{folder} was fitted with the tokenizer {described}", hint="give that one")
+            shown = ", ".join(f"{key} {value}" for key, value in described.items())
+            raise ParameterError(f"{folder} was fitted with another tokenizer ({shown})", hint="give that one")
         return given
     if name not in _PLAIN_TOKENIZERS and not name.startswith("icu:"):
         raise ParameterError(
             f"{folder} was fitted with a tokenizer of its own, {name}",
-            hint="give it: firthian.adapt.load(path, tokenizer=Tokenizer(...))",
+            hint=f"give it: --tokenizer {name}, or firthian.adapt.load(path, tokenizer=...)",
         )
     plain = described == {"tokenizer": name, "keep_case": keep_case, "fold_numbers": False}
     return name if plain else Tokenizer(name, bool(described["keep_case"]), bool(described["fold_numbers"]))

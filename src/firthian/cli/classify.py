@@ -20,6 +20,10 @@ def classify(
     file: Annotated[str, typer.Argument(help="Texts, one a line; or TSV, CSV, JSON lines; - for standard input.")],
     format: Annotated[str, typer.Option(help="auto, lines, tsv, csv or jsonl.")] = "auto",
     text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="The function module:function that cut the training texts. [default: the classifier's own]"),
+    ] = None,
     labels_only: Annotated[bool, typer.Option("--labels-only", help="Print labels alone, one a line.")] = False,
 ) -> None:
     """Classify texts with what adapt learnt. Prints a JSON object a line, with the label and every class's score."""
@@ -27,10 +31,11 @@ def classify(
 
     from firthian.adapt import load
     from firthian.adapt.ensemble import predict_codes
-    from firthian.adapt.labelled import read_texts
+    from firthian.adapt.labelled import count_damaged, read_texts
     from firthian.errors import FirthianError
 
-    classifier = load(model)
+    # A function that cut the texts is called only where the user names it: files come from anywhere.
+    classifier = load(model, tokenizer)
     if classifier.input_kind_ == "matrix":
         raise FirthianError(f"{model} classifies matrices, not texts", hint="use it from Python")
     names = [str(label) for label in classifier.classes_]
@@ -48,6 +53,9 @@ def classify(
                 continue
             scores = {name: round(float(score), 6) for name, score in zip(names, row, strict=True)}
             print(json_module.dumps({"label": names[code], "scores": scores}, ensure_ascii=False))
+    damaged = count_damaged(texts)
+    if damaged:
+        print(f"bytes of {damaged:,} texts are not UTF-8 and were replaced", file=sys.stderr)
     if silent:
         print(
             f"{silent:,} of {len(texts):,} texts hold no word the classifier knows: they fall to {names[0]}",
