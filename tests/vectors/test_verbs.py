@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from firthian import Counts, Vectors, Vocabulary, count, load, merge, train
+from firthian.corpus.phrases import PhraseOptions
 from firthian.storage import write_manifest
 
 
@@ -118,9 +119,10 @@ def test_score(firth, psd: Path, tmp_path: Path) -> None:
     assert firth("score", psd, tmp_path / "strange.txt").out.splitlines()[1].split() == ["1", "2", "2", "0.00", "-"]
     firth("score", psd, tmp_path / "none.txt").complains("none.txt does not exist")
     (tmp_path / "empty.txt").write_text("\n \n")
-    done = firth("score", psd, tmp_path / "empty.txt")
-    assert done.code == 2
-    assert "there is no document to score" in done.err
+    firth("score", psd, tmp_path / "empty.txt").complains("there is no document to score")
+    (tmp_path / "latin1.txt").write_bytes(b"tea with caf\xe9 !\n")
+    done = firth("score", psd, tmp_path / "latin1.txt")
+    assert (done.code, done.err) == (0, "1 bytes were not UTF-8 and were replaced\n")
 
 
 def test_score_calls_no_function_that_only_a_file_names(firth, psd: Path, tmp_path: Path) -> None:
@@ -128,6 +130,55 @@ def test_score_calls_no_function_that_only_a_file_names(firth, psd: Path, tmp_pa
     vectors.record["counts"]["settings"]["tokenizer"] = "tests.corpus.my_tokenizer:letters"
     vectors.save(tmp_path / "foreign")
     (tmp_path / "text.txt").write_text("tea with milk\n")
-    firth("score", tmp_path / "foreign", tmp_path / "text.txt").complains("my_tokenizer:letters", "tokenizer")
+    firth("score", tmp_path / "foreign", tmp_path / "text.txt").complains("my_tokenizer:letters", "--tokenizer")
     named = ("--tokenizer", "tests.corpus.my_tokenizer:letters", "--json")
     assert json.loads(firth("score", tmp_path / "foreign", tmp_path / "text.txt", *named).out)["tokens"] == 11
+
+
+def test_another_tokenizer_treats_case_and_numbers_as_the_corpus_did(firth, tmp_path: Path) -> None:
+    text = ["Tea at 5 with milk", "Coffee at 7 with milk"] * 9
+    counts = count(text, min_count=1, window=2, tokenizer="whitespace", fold_numbers=True, keep_case=True)
+    train(counts, "psd", vector_size=2, workers=1).save(tmp_path / "v")
+    (tmp_path / "text.txt").write_text("Tea, at 1984\n")
+    shown = firth("score", tmp_path / "v", tmp_path / "text.txt", "--tokenizer", "unicode", "--json").out
+    assert json.loads(shown)["unknown"] == 0
+    assert firth("convert", tmp_path / "v", tmp_path / "m", "--to", "model2vec", "--tokenizer", "unicode").code == 0
+    assert "Lowercase" not in (tmp_path / "m" / "tokenizer.json").read_text()
+    assert "<number>" in json.dumps(json.loads((tmp_path / "m" / "tokenizer.json").read_text())["normalizer"])
+
+
+def test_text_is_joined_to_phrases_as_the_corpus_was(firth, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    places = ["new york", "rio de janeiro", "tea", "milk", "sugar", "rain"]
+    text = [" and ".join(random.permutation(places)) for _ in range(60)]
+    counts = count(text, min_count=5, window=2, phrases=PhraseOptions("npmi", 0.6, passes=2))
+    assert {"new_york", "rio_de_janeiro"} <= set(counts.vocabulary.words)
+    assert "rio_de" not in counts.vocabulary
+    vectors = train(counts, "psd", vector_size=2, workers=1)
+    vectors.save(tmp_path / "v")
+    said = "New York and rio de Janeiro and sugar"
+    np.testing.assert_array_equal(
+        vectors.document_vector(said),
+        vectors.document_vector(["new_york", "and", "rio_de_janeiro", "and", "sugar"]),
+    )
+    (tmp_path / "text.txt").write_text(said + "\n")
+    shown = json.loads(firth("score", tmp_path / "v", tmp_path / "text.txt", "--json").out)
+    assert (shown["tokens"], shown["unknown"]) == (5, 0)
+    assert firth("convert", tmp_path / "v", tmp_path / "m", "--to", "model2vec").code == 0
+    assert "Phrases are found only where" in (tmp_path / "m" / "README.md").read_text()
+    again = load(tmp_path / "m")
+    np.testing.assert_allclose(again.document_vector(said), vectors.document_vector(said), rtol=1e-6)
+
+
+def test_a_record_that_says_anything_of_phrases_joins_nothing() -> None:
+    for said in (3, {"passes": "many"}, {"passes": -1}, {}):
+        record = {"counts": {"settings": {"tokenizer": "unicode", "phrases": said}}}
+        vectors = Vectors(np.eye(3), Vocabulary(["new", "york", "new_york"]), record=record)
+        np.testing.assert_array_equal(vectors.document_vector("new york"), [0.5, 0.5, 0])
+
+
+def test_the_size_of_a_folder_is_that_of_all_its_files(firth, folder: Path, tmp_path: Path) -> None:
+    (folder / "cache").mkdir()
+    (folder / "cache" / "map").write_bytes(bytes(5000))
+    size = sum(item.stat().st_size for item in folder.rglob("*") if item.is_file())
+    assert json.loads(firth("info", folder, "--json").out)["bytes"] == size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import sys
 from typing import Annotated
 
 import typer
@@ -35,7 +36,6 @@ def score(
     """Print how likely documents are, and which words surprised."""
     from firthian.cooccurrence.counts import Counts
     from firthian.corpus.readers import Files
-    from firthian.corpus.tokenizer import Tokenizer
     from firthian.errors import FirthianError
     from firthian.vectors.documents import tokenizer_of
     from firthian.vectors.likelihood import TextModel, read_documents
@@ -47,12 +47,14 @@ def score(
         loaded, Counts.load(counts) if counts else None, "seen" if counts else "none", normalise=normalise
     )
     # A function that cut the corpus is called only where the user names it: files come from anywhere.
-    keep_case = not loaded.vocabulary.lowercase
-    cut = tokenizer_of(loaded) if tokenizer is None else Tokenizer(tokenizer, keep_case=keep_case)
+    cut = tokenizer_of(loaded, tokenizer)
     number = 0
-    if not json:
-        say(f"{'document':>8} {'tokens':>7} {'unknown':>7} {'log-likelihood':>15} {'per token':>9}  surprising words")
-    for number, tokens in enumerate(read_documents(documents, cut), start=1):
+    replaced: list[int] = []
+    for number, tokens in enumerate(read_documents(documents, loaded, cut, replaced.append), start=1):
+        if number == 1 and not json:
+            say(
+                f"{'document':>8} {'tokens':>7} {'unknown':>7} {'log-likelihood':>15} {'per token':>9}  surprising words"
+            )
         result = model.log_prob(tokens)
         known = len(result.words)
         surprises = result.surprises(topn)
@@ -69,6 +71,8 @@ def score(
         shown = ", ".join(f"{word} {gain:.1f}" for word, gain in surprises)
         each = f"{result.total / known:.3f}" if known else "-"
         say(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9}  {shown}")
+    if any(replaced):
+        print(f"{sum(replaced):,} bytes were not UTF-8 and were replaced", file=sys.stderr)
     if number == 0:
         raise FirthianError(
             f"{', '.join(corpus)}: there is no document to score", hint="give text, one document a line"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 SCORES = ("npmi", "word2vec")
+
+#: Five passes join up to 32 words, more than any phrase has.
+MOST_PASSES = 5
+
 _DEFAULT_THRESHOLDS = {"npmi": 0.5, "word2vec": 100.0}
 
 
@@ -58,9 +63,9 @@ class PhraseOptions:
                 f"phrase_threshold must be a finite number, got {self.threshold}",
                 hint=f"{_DEFAULT_THRESHOLDS[self.score]:g} is usual",
             )
-        if not 1 <= self.passes <= 5:
+        if not 1 <= self.passes <= MOST_PASSES:
             raise FirthianError(
-                f"phrase_passes must be from 1 to 5, got {self.passes}",
+                f"phrase_passes must be from 1 to {MOST_PASSES}, got {self.passes}",
                 hint="1 finds pairs, 2 up to four words",
             )
         if self.min_count < 1:
@@ -149,3 +154,32 @@ def find_phrases(bigrams: Counts, tokens: int, options: PhraseOptions) -> Phrase
     chosen = np.flatnonzero((together >= options.min_count) & (score >= options.threshold))
     chosen = chosen[np.lexsort((second[chosen], first[chosen]))]
     return Phrases(bigrams.vocabulary, first[chosen].astype(np.int64), second[chosen].astype(np.int64))
+
+
+def join_known(tokens: Sequence[str], vocabulary: Vocabulary, passes: int) -> list[str]:
+    """Join neighbours whose phrase is in a vocabulary, greedily from the left, in as many passes as counting did.
+
+    What a later pass joined may have left its parts in no vocabulary: they are joined on the way, and let go again where
+    no phrase comes of them.
+
+    >>> join_known("rio de janeiro in january de facto".split(), Vocabulary(["rio_de_janeiro", "de", "in"]), 2)
+    ['rio_de_janeiro', 'in', 'january', 'de', 'facto']
+    """
+    known = vocabulary.index
+    parts: frozenset[str] = vocabulary.phrase_parts if passes > 1 else frozenset()
+    runs: list[tuple[str, ...]] = [(token,) for token in tokens]
+    for _ in range(passes):
+        joined: list[tuple[str, ...]] = []
+        place = 0
+        while place < len(runs):
+            run = runs[place]
+            if place + 1 < len(runs):
+                pair = run + runs[place + 1]
+                phrase = "_".join(pair)
+                if phrase in known or phrase in parts:
+                    run = pair
+                    place += 1
+            joined.append(run)
+            place += 1
+        runs = joined
+    return [token for run in runs for token in (["_".join(run)] if "_".join(run) in known else run)]

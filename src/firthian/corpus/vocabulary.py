@@ -13,6 +13,9 @@ from firthian.storage import sha256, write_array, write_file
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: Five passes join no more words than this.
+_LONGEST_PHRASE = 32
+
 
 class Vocabulary:
     """Words and how often each occurs, in the order of their ids.
@@ -39,6 +42,7 @@ class Vocabulary:
             raise FirthianError(f"{len(self.words)} words but {self.counts.size} counts", hint="give one count a word")
         self._index: dict[str, int] | None = None
         self._lowercase: bool | None = None
+        self._phrase_parts: frozenset[str] | None = None
 
     @classmethod
     def from_counts(cls, counts: dict[str, int]) -> Vocabulary:
@@ -61,6 +65,19 @@ class Vocabulary:
         if self._lowercase is None:
             self._lowercase = all(word == word.lower() for word in self.words)
         return self._lowercase
+
+    @property
+    def phrase_parts(self) -> frozenset[str]:
+        """What lies inside phrases of three words or more: passes before the last may have joined it."""
+        if self._phrase_parts is None:
+            self._phrase_parts = frozenset(
+                "_".join(pieces[first:last])
+                for pieces in (word.split("_") for word in self.words if word.count("_") > 1)
+                if len(pieces) <= _LONGEST_PHRASE
+                for first in range(len(pieces))
+                for last in range(first + 2, len(pieces) + 1)
+            )
+        return self._phrase_parts
 
     def __len__(self) -> int:
         return len(self.words)

@@ -35,7 +35,7 @@ def document_vector(
         raise FirthianError(f"there is no weighting {weighting!r}", hint=suggest(weighting, WEIGHTINGS))
     if weighting == "sif" and not 0 < real("smoothing", smoothing, _SMOOTHING) < np.inf:
         raise FirthianError(f"smoothing must be a number above 0, got {smoothing}", hint=_SMOOTHING)
-    tokens = (tokenizer or tokenizer_of(vectors)).tokens(text) if isinstance(text, str) else list(text)
+    tokens = words_of(vectors, text, tokenizer) if isinstance(text, str) else list(text)
     numbers = np.array(vectors.numbers(tokens, missing), dtype=np.int64)
     if not numbers.size:
         return np.zeros(vectors.vector_size, dtype=np.float32)
@@ -57,23 +57,45 @@ def document_vector(
     return mean
 
 
-def tokenizer_of(vectors: Vectors) -> Tokenizer:
-    """Give the tokenizer the corpus was counted with; where no record says, the usual one.
+def words_of(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) -> list[str]:
+    """Cut a text as the corpus was, and join the neighbours that were joined there."""
+    from firthian.corpus.phrases import join_known
 
-    Vectors from elsewhere may know upper case: then text keeps its case.
+    tokens = (tokenizer or tokenizer_of(vectors)).tokens(text)
+    passes = phrase_passes(vectors)
+    return join_known(tokens, vectors.vocabulary, passes) if passes else tokens
+
+
+def phrase_passes(vectors: Vectors) -> int:
+    """Tell how often words of the corpus were joined to phrases; 0 where they were not, or no record says so."""
+    from firthian.corpus.phrases import MOST_PASSES
+
+    said = _find(vectors.record.get("counts", {}), "tokenizer") or {}
+    phrases = said.get("phrases")
+    passes = phrases.get("passes") if isinstance(phrases, dict) else 0
+    # A file may say anything; more passes than counting allows join no more.
+    return min(passes, MOST_PASSES) if isinstance(passes, int) else 0
+
+
+def tokenizer_of(vectors: Vectors, name: str | None = None) -> Tokenizer:
+    """Give the tokenizer the corpus was counted with, or another one by its name that treats case and numbers as it did.
+
+    Where no record says, it is the usual one. Vectors from elsewhere may know upper case: then text keeps its case.
     """
     from firthian.corpus.tokenizer import NAMES, Tokenizer
 
     said = _find(vectors.record.get("counts", {}), "tokenizer")
-    if said is not None:
-        name = said["tokenizer"]
+    if said is None:
+        return Tokenizer(name or "unicode", keep_case=not vectors.vocabulary.lowercase)
+    if name is None:
+        name = str(said["tokenizer"])
         # A function is never called because a file names it: files come from anywhere.
         if name.partition(":")[0] not in NAMES:
             raise FirthianError(
-                f"the corpus was cut by the function {name}", hint="give tokens, or the argument tokenizer"
+                f"the corpus was cut by the function {name}",
+                hint="name a tokenizer with --tokenizer; in Python give tokens, or the argument tokenizer",
             )
-        return Tokenizer(name, bool(said.get("keep_case")), bool(said.get("fold_numbers")))
-    return Tokenizer(keep_case=not vectors.vocabulary.lowercase)
+    return Tokenizer(name, bool(said.get("keep_case")), bool(said.get("fold_numbers")))
 
 
 def _find(record: Any, key: str) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ A word depends on the c words before it: log P(w | context) = log P(w) + v_w · 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 
 from firthian.cooccurrence.counts import Counts
 from firthian.corpus.readers import Corpus
-from firthian.corpus.tokenizer import Tokenizer
+from firthian.corpus.tokenizer import Tokenizer, decode
 from firthian.errors import FirthianError
+from firthian.vectors.documents import words_of
 from firthian.vectors.psd_factor import PSDFactor
 from firthian.vectors.vectors import Vectors
 
@@ -162,11 +163,19 @@ class TextModel:
         return rows, self.scale.targets(found, expected) - self.factor[rows] @ self.factor[earlier]
 
 
-def read_documents(corpus: Corpus, tokenizer: Tokenizer) -> Iterator[list[str]]:
-    """Give the tokens of each document of a corpus, cut as the vectors' own corpus was."""
+def read_documents(
+    corpus: Corpus, vectors: Vectors, tokenizer: Tokenizer, replaced: Callable[[int], None] | None = None
+) -> Iterator[list[str]]:
+    """Give the words of each document of a corpus, cut as the vectors' own corpus was.
+
+    ``replaced`` is told how many bytes of a document are not UTF-8.
+    """
     waiting = b""
     for piece in corpus.pieces():
         *whole, waiting = (waiting + piece.text).split(b"\n")
         for line in whole:
             if line.strip():
-                yield tokenizer.tokens(line.decode("utf-8", "replace"))
+                text, undecodable = decode(line)
+                if replaced is not None:
+                    replaced(undecodable)
+                yield words_of(vectors, text, tokenizer)

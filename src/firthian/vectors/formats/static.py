@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from firthian.corpus.tokenizer import Tokenizer
-from firthian.vectors.documents import tokenizer_of
+from firthian.vectors.documents import phrase_passes, tokenizer_of
 from firthian.vectors.formats.base import new_export, write_json
 from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.formats.tokenizer_json import tokenizer_json
@@ -38,10 +38,8 @@ def write_static(
     card: dict[str, Any],
 ) -> None:
     """Write the matrix under the name ``tensor``, the tokenizer, ``configs`` by file name, and a model card."""
-    if tokenizer is None:
-        tokenizer = tokenizer_of(vectors)
-    elif isinstance(tokenizer, str):
-        tokenizer = Tokenizer(tokenizer, keep_case=not vectors.vocabulary.lowercase)
+    if tokenizer is None or isinstance(tokenizer, str):
+        tokenizer = tokenizer_of(vectors, tokenizer)
     described = tokenizer_json(vectors, tokenizer)
     text = model_card(vectors, library, **card, remarks=_remarks(vectors, tokenizer))
     with new_export(vectors, path, force, library) as folder:
@@ -70,6 +68,10 @@ def _remarks(vectors: Vectors, tokenizer: Tokenizer) -> tuple[str, ...]:
     remarks = [
         f"Text is cut into words by Firthian's tokenizer {tokenizer.name}, case {case}; unknown words are left out."
     ]
+    if phrase_passes(vectors):
+        remarks.append(
+            "Phrases are found only where a text writes them as one word, such as new_york: none are joined."
+        )
     missed = never_in_texts(vectors, tokenizer)
     if missed:
         named = ", ".join(missed[:_NAMED]) + (", …" if len(missed) > _NAMED else "")
