@@ -10,10 +10,10 @@ from firthian import cost
 from firthian.cooccurrence.counts import Counts
 from firthian.cooccurrence.estimate import Estimate, estimate
 from firthian.errors import FirthianError
-from firthian.memory import Problem, show_size
+from firthian.memory import Problem, check_budget, show_size
 from firthian.parallel import check_workers
 from firthian.recipes import Recipe, find_recipe
-from firthian.training import check_dimension, is_counts, sizes_of
+from firthian.training import check_dimension, check_memory, check_pairs, check_source, is_counts, sizes_of
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,13 @@ def forecast(
     *,
     vector_size: int | None = None,
     workers: int | None = None,
+    memory: str | int | None = None,
     counting: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Forecast:
     """Judge what ``train`` with the same arguments would take: from counts that are there, or from a sample of a corpus.
+
+    What ``train`` would refuse is refused; a budget of memory only where one is given, since the run may be elsewhere.
 
     >>> import firthian as ft
     >>> counts = ft.count(["to be or not to be"] * 5, window=2)
@@ -76,23 +79,27 @@ def forecast(
     if chosen.source == "vectors":
         raise FirthianError(f"the recipe {chosen.name} learns from vectors", hint="a dry run needs counts or a corpus")
     busy = check_workers(workers)
+    check_source(chosen, source, counting or {})
     if is_counts(source):
         counts = source if isinstance(source, Counts) else Counts.load(source, verify=False)
         counted, speed = None, 1.0
         (words, tokens), pairs = sizes_of(counts.vocabulary), counts.pairs
     else:
-        counted = estimate(source, workers=workers, **{**chosen.counting, **(counting or {})})
+        counted = estimate(source, workers=workers, memory=memory, **{**chosen.counting, **(counting or {})})
         tokens, words, pairs, speed = counted.tokens, counted.words, counted.pairs, counted.speed
     dimension = check_dimension(chosen, vector_size, words, tokens)
+    if chosen.source == "counts":
+        check_pairs(pairs)
+    problem = Problem(words, pairs, dimension, tokens if chosen.source == "tokens" else 0)
+    if memory is not None:
+        check_memory(chosen, settings, problem, check_budget(memory))
     # Measured under the name that users know: an alias, where that is the better known one.
     name = next((name for name in (chosen.name, *chosen.aliases) if name in _measured()), None)
     took = None
     if name is not None:
         size = cost.Size(tokens, words, pairs, dimension)
         took = cost.predict(name, size, busy, speed, _passes(chosen, settings, tokens))
-    most = chosen.memory_for(settings).needed(
-        Problem(words, pairs, dimension, tokens if chosen.source == "tokens" else 0)
-    )
+    most = chosen.memory_for(settings).needed(problem)
     return Forecast(chosen.name, tokens, words, pairs, dimension, busy, counted, took, most)
 
 

@@ -24,7 +24,7 @@ def describe(path: Path) -> dict[str, Any]:
             "shape": list(counts.shape),
             "pairs": counts.pairs,
             "total": counts.total,
-            "bytes": sum(item.stat().st_size for item in path.iterdir()),
+            "bytes": _size(path),
             "options": counts.options.as_dict(),
             "provenance": counts.record,
         }
@@ -44,7 +44,6 @@ def _describe_vectors(path: Path) -> dict[str, Any]:
         )
     format = sniff(path)
     vectors = read_vectors(path, format.name)
-    files = list(path.iterdir()) if path.is_dir() else [path]
     return {
         "kind": "vectors",
         "shape": [len(vectors), vectors.vector_size],
@@ -52,6 +51,12 @@ def _describe_vectors(path: Path) -> dict[str, Any]:
         "layout": "dense" if isinstance(vectors.matrix, np.ndarray) else "sparse",
         "contexts": vectors.contexts is not None,
         "extras": {name: list(array.shape) for name, array in vectors.extras.items()},
-        "bytes": sum(item.stat().st_size for item in files),
+        "bytes": _size(path),
         "provenance": vectors.record,
     }
+
+
+def _size(path: Path) -> int:
+    """Add up the bytes of a file, or of all files below a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(item.stat().st_size for item in files if item.is_file())

@@ -158,10 +158,8 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
         if place is not None:
             place.check_data(data)
         dimension = check_dimension(recipe, job.vector_size, *sizes_of(data.vocabulary))
-        if isinstance(data, Counts) and data.pairs == 0:
-            raise FirthianError(
-                "the counts hold no pair of words", hint="use a larger corpus, a wider --window, or --sample 0"
-            )
+        if isinstance(data, Counts):
+            check_pairs(data.pairs)
         check_memory(recipe, job.settings, size_of(data, dimension), run.budget)
         model = recipe.load("model")(data, run, **recipe.part("model", job.settings))
         solver = recipe.load("solver")(**recipe.part("solver", job.settings))
@@ -193,10 +191,29 @@ def refuse_counting(counting: Mapping[str, Any], source: str, hint: str) -> None
         raise FirthianError(f"counting options ({', '.join(counting)}) do not apply to {source}", hint)
 
 
+def check_source(recipe: Recipe, source: Any, counting: Mapping[str, Any]) -> None:
+    """Say when counts are given that a recipe cannot learn from, or settings of counting that come too late for them."""
+    if not is_counts(source):
+        return
+    if recipe.source == "tokens":
+        raise FirthianError(
+            f"the recipe {recipe.name} learns from the text itself, not from counts", hint="give it the corpus"
+        )
+    refuse_counting(counting, "ready counts", hint="give the corpus instead")
+
+
+def check_pairs(pairs: int) -> None:
+    """Say when there is nothing to learn from."""
+    if pairs == 0:
+        raise FirthianError(
+            "the counts hold no pair of words", hint="use a larger corpus, a wider --window, or --sample 0"
+        )
+
+
 def find_counts(job: Job, run: Run, place: Unfinished | None = None) -> Counts:
     """Take counts as they are, open a folder of them, or count a corpus the way the recipe likes."""
+    check_source(job.recipe, job.source, job.counting)
     if is_counts(job.source):
-        refuse_counting(job.counting, "ready counts", hint="give the corpus instead")
         return job.source if isinstance(job.source, Counts) else Counts.load(job.source)
     if place is not None:
         return place.counts(job.count_job(), HowToRun(run.executor, run.budget, run.progress))
@@ -206,10 +223,7 @@ def find_counts(job: Job, run: Run, place: Unfinished | None = None) -> Counts:
 
 def find_tokens(job: Job, run: Run, place: Unfinished | None = None) -> Tokens:
     """Tokenise a corpus the way the recipe likes; close the result when done with it."""
-    if is_counts(job.source):
-        raise FirthianError(
-            f"the recipe {job.recipe.name} learns from the text itself, not from counts", hint="give it the corpus"
-        )
+    check_source(job.recipe, job.source, job.counting)
     how = HowToRun(run.executor, run.budget, run.progress)
     return Tokens.read(job.count_job(), how) if place is None else place.tokens(job.count_job(), how)
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import firthian as ft
+from firthian.corpus.readers import Files
 
 Firth = Callable[..., Any]
 
@@ -375,6 +376,23 @@ def test_the_reader_of_our_output_may_go_away(corpus: Path, target: Path) -> Non
     subprocess.run([sys.executable, "-m", "firthian", "count", corpus, "-o", target], check=True, capture_output=True)
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_dry_run_of_compressed_text_without_a_suffix_looks_at_its_bytes(tmp_path: Path) -> None:
+    text = TEXT.encode() * 100
+    for name, packed in (("a.gz", gzip.compress(text)), ("b", gzip.compress(text)), ("c", lzma.compress(text))):
+        (tmp_path / name).write_bytes(packed)
+        assert Files([str(tmp_path / name)]).size() == len(text), name
+
+
+def test_a_dry_run_refuses_what_the_run_refuses(firth: Firth, corpus: Path, target: Path) -> None:
+    assert firth("count", corpus, "-o", target).code == 0
+    for dry in ((), ("--dry-run",)):
+        command = ("train", target, "-o", target.with_name("v"), "--dim", "2", *dry)
+        firth(*command, "--window", "3").complains("do not apply to ready counts", "give the corpus")
+        firth(*command, "-m", "sgns-sgd").complains("learns from the text itself, not from counts")
+        firth(*command, "-m", "svd", "--memory", "1MB").complains("1.0 MB is too small")
+    firth("train", corpus, "--dry-run", "--dim", "2", "--memory", "1MB").complains("1.0 MB is too small")
 
 
 def test_dry_run_of_a_small_corpus_is_exact(firth: Firth, corpus: Path, tmp_path: Path) -> None:

@@ -92,7 +92,9 @@ def train(
 
         if isinstance(dimension, str):
             raise FirthianError(f"a dry run cannot judge --dim {dimension}", hint="give a number, such as --dim 50")
-        expected = forecast(data, recipe, vector_size=dimension, workers=workers, counting=counting_settings, **options)
+        expected = forecast(
+            data, recipe, vector_size=dimension, workers=workers, memory=memory, counting=counting_settings, **options
+        )
         show_json(expected.to_dict()) if json else say(expected.describe())
         return
     if output is None:

@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -180,17 +180,23 @@ class _LZMA(_Frames):
         return text
 
 
+#: The first bytes of compressed files, and what opens them.
+_COMPRESSED: tuple[tuple[bytes, Callable[[io.BufferedReader[Any]], Any]], ...] = (
+    (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ\x00", lambda file: io.BufferedReader(_LZMA(file), CHUNK_BYTES)),
+    (b"\x5d\x00\x00", lambda file: io.BufferedReader(_LZMA(file), CHUNK_BYTES)),
+    (b"\x28\xb5\x2f\xfd", lambda file: io.BufferedReader(_Zstandard(file), CHUNK_BYTES)),
+)
+_HEAD_BYTES = 8
+
+
 def _decompressed(file: io.BufferedReader[Any]) -> BinaryIO:
     """Look at the first bytes; they say how a file is compressed, whatever its name."""
-    head = file.peek(8)[:8]
-    if head.startswith(b"\x1f\x8b"):
-        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
-    if head.startswith(b"BZh"):
-        return cast(BinaryIO, bz2.BZ2File(file))
-    if head.startswith(b"\xfd7zXZ\x00") or head.startswith(b"\x5d\x00\x00"):
-        return cast(BinaryIO, io.BufferedReader(_LZMA(file), CHUNK_BYTES))
-    if head.startswith(b"\x28\xb5\x2f\xfd"):
-        return cast(BinaryIO, io.BufferedReader(_Zstandard(file), CHUNK_BYTES))
+    head = file.peek(_HEAD_BYTES)[:_HEAD_BYTES]
+    for magic, opened in _COMPRESSED:
+        if head.startswith(magic):
+            return cast(BinaryIO, opened(file))
     return file
 
 
@@ -337,10 +343,18 @@ _FILES_TO_JUDGE_BY = 4
 def text_bytes(files: list[str]) -> int:
     """Tell about how many bytes of text some files hold; compressed ones are judged by the beginnings of a few."""
     sizes = [file_size(file) for file in files]
-    packed = [number for number, file in enumerate(files) if Path(file).suffix.lower() in _COMPRESSED_SUFFIXES]
+    packed = [number for number, file in enumerate(files) if _is_packed(file)]
     sample = [_expansion(files[number]) for number in packed[:_FILES_TO_JUDGE_BY]]
     growth = sum(sample) / len(sample) if sample else 1.0
     return round(sum(sizes) + (growth - 1) * sum(sizes[number] for number in packed))
+
+
+def _is_packed(path: str) -> bool:
+    """Tell by its first bytes whether a file is compressed; by its name where asking for them takes a request."""
+    if is_url(path):
+        return Path(path).suffix.lower() in _COMPRESSED_SUFFIXES
+    with open(path, "rb", buffering=0) as file:
+        return file.read(_HEAD_BYTES).startswith(tuple(magic for magic, _ in _COMPRESSED))
 
 
 def _expansion(path: str) -> float:
