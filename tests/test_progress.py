@@ -30,6 +30,16 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "objective 3.2" in shown
 
 
+def test_brackets_in_a_name_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with on_terminal() as progress:
+        progress.start("reading [bold]", 10)
+        progress.advance(4, note="[/red]")
+    assert "reading [bold]" in screen.getvalue()
+    assert "[/red]" in screen.getvalue()
+
+
 def test_nothing_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = io.StringIO()
     monkeypatch.setattr(sys, "stderr", pipe)

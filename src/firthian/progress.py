@@ -46,13 +46,14 @@ class Bar:
         )
 
         self._bar = Progress(
-            TextColumn("{task.description:<22}"),
+            # Stages and notes quote names of the user's, in which brackets are no markup.
+            TextColumn("{task.description:<22}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             console=Console(stderr=True),
         )
         self._task: TaskID | None = None

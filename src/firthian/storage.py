@@ -150,6 +150,28 @@ def write_file(path: Path, data: bytes) -> None:
         staging.unlink(missing_ok=True)
 
 
+def printable(text: str) -> str:
+    r"""Give a name that can be written: bytes of it that are no text are spelled out, so that names stay distinct.
+
+    >>> printable("caf\udce9.txt") == r"caf\udce9.txt"
+    True
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def spelled(value: Any) -> Any:
+    r"""Make all names in a record printable.
+
+    >>> spelled({"files": ["caf\udce9", 3]}) == {"files": [r"caf\udce9", 3]}
+    True
+    """
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {spelled(key): spelled(item) for key, item in value.items()}
+    return [spelled(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def sha256(data: bytes) -> str:
     """Give the checksum of a small file."""
     return hashlib.sha256(data).hexdigest()
@@ -282,7 +304,7 @@ def _canonical(record: dict[str, Any]) -> bytes:
 
 def write_manifest(path: Path, kind: str, version: int, record: dict[str, Any]) -> None:
     """Write the JSON that describes a folder, with its kind, its version and a checksum of itself."""
-    body = {"kind": kind, "version": version, **record}
+    body: dict[str, Any] = spelled({"kind": kind, "version": version, **record})
     body["checksum"] = sha256(_canonical(body))
     write_file(path, (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode())
 

@@ -34,7 +34,17 @@ from firthian.errors import FirthianError, from_os_error
 from firthian.locks import locked
 from firthian.partial import JOB, OtherRunError, holds_work, open_partial, partial_of
 from firthian.stopping import Stop
-from firthian.storage import check_folder, check_parent, crc32, mend, read_manifest, replace, sha256, write_manifest
+from firthian.storage import (
+    check_folder,
+    check_parent,
+    crc32,
+    mend,
+    printable,
+    read_manifest,
+    replace,
+    sha256,
+    write_manifest,
+)
 from firthian.vectors.vectors import Vectors
 
 KIND, VERSION = "unfinished training", 1
@@ -201,7 +211,7 @@ def stamps(corpus: Corpus) -> list[list[Any]] | None:
     if any(map(is_url, corpus.files)):
         return None
     found = [(Path(file).absolute(), Path(file).stat()) for file in corpus.files]
-    files = [[str(path), state.st_size, state.st_mtime_ns] for path, state in found]
+    files = [[printable(str(path)), state.st_size, state.st_mtime_ns] for path, state in found]
     return [[corpus.format, corpus.text_column], *files]
 
 

@@ -148,7 +148,7 @@ def _write(classifier: Any, report: dict[str, Any], output: str, force: bool) ->
     from firthian.adapt.report import plot
     from firthian.adapt.store import write
     from firthian.errors import FirthianError
-    from firthian.storage import new_folder, write_file
+    from firthian.storage import new_folder, spelled, write_file
 
     with new_folder(output, force) as folder:
         write(classifier, folder)
@@ -156,7 +156,8 @@ def _write(classifier: Any, report: dict[str, Any], output: str, force: bool) ->
             plot(report, folder / "report.png")
         except FirthianError as error:
             report["notes"].append(f"no picture: {error}")
-        write_file(folder / "report.json", (json_module.dumps(report, indent=1, ensure_ascii=False) + "\n").encode())
+        text = json_module.dumps(spelled(report), indent=1, ensure_ascii=False)
+        write_file(folder / "report.json", f"{text}\n".encode())
 
 
 def _summary(report: dict[str, Any], output: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import shlex
 import sys
@@ -55,6 +56,7 @@ for _typer in (app, *(group.typer_instance for group in app.registered_groups)):
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; give its exit code: 0 when it worked, 2 for what the user can mend, 130 or 143 when interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    _print_anything()
     try:
         result: Any = app(arguments, prog_name="firth", standalone_mode=False)
         code = result if isinstance(result, int) else 0
@@ -89,6 +91,12 @@ def main(arguments: list[str] | None = None) -> int:
         path = context.command_path if context is not None else "firth"
         code = _complain(error.format_message().rstrip("."), f"see {path} --help", "--json" in arguments)
     return code
+
+
+def _print_anything() -> None:
+    """Spell out what standard output has no bytes for: words of any script, names of files that are not UTF-8."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _parameters(arguments: list[str]) -> list[Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from typing import Annotated
 
 import typer
 
 from firthian.cli.app import app
+from firthian.cli.options import show_json
 
 #: Texts that are classified at a time.
 _BATCH = 2000
@@ -52,7 +52,7 @@ def classify(
                 print(names[code])
                 continue
             scores = {name: round(float(score), 6) for name, score in zip(names, row, strict=True)}
-            print(json_module.dumps({"label": names[code], "scores": scores}, ensure_ascii=False))
+            show_json({"label": names[code], "scores": scores}, indent=None)
     damaged = count_damaged(texts)
     if damaged:
         print(f"bytes of {damaged:,} texts are not UTF-8 and were replaced", file=sys.stderr)

@@ -42,7 +42,7 @@ def evaluate(
     from firthian.errors import FirthianError
     from firthian.evaluate.run import evaluate as evaluate_vectors
     from firthian.evaluate.suites import DEFAULT_SUITES
-    from firthian.storage import check_file, write_file
+    from firthian.storage import check_file, printable, write_file
 
     if json and csv:
         raise FirthianError("--json and --csv are both given", hint="choose one")
@@ -53,11 +53,11 @@ def evaluate(
     wanted += map(Path, file or [])
     with on_terminal() as progress:
         result = evaluate_vectors(
-            {path: path for path in vectors}, suite or DEFAULT_SUITES, wanted or None, oov=oov, score=score,
+            {printable(path): path for path in vectors}, suite or DEFAULT_SUITES, wanted or None, oov=oov, score=score,
             restrict_vocab=restrict_vocab, seed=seed, workers=workers, progress=progress,
         )  # fmt: skip
     if page is not None:
-        write_file(page, result.to_html().encode())
+        write_file(page, printable(result.to_html()).encode())
     if json:
         show_json(result.to_dict())
     elif csv:

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import inspect
 import json as json_module
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -165,9 +166,10 @@ def say(text: str) -> None:
     print(text)
 
 
-def show_json(value: Any) -> None:
-    """Print JSON."""
-    print(json_module.dumps(value, indent=1, ensure_ascii=False))
+def show_json(value: Any, indent: int | None = 1) -> None:
+    """Print JSON; where the output is not UTF-8, as JSON spells letters and not as Python does."""
+    plain = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
+    print(json_module.dumps(value, indent=indent, ensure_ascii=not plain))
 
 
 def read_settings(pairs: list[str]) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from typing import Annotated
 
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Json, say
+from firthian.cli.options import Json, say, show_json
 
 
 @app.command()
@@ -66,7 +65,7 @@ def score(
                 "log_likelihood": result.total,
                 "surprises": [{"word": word, "gain": gain} for word, gain in surprises],
             }
-            say(json_module.dumps(record, ensure_ascii=False))
+            show_json(record, indent=None)
             continue
         shown = ", ".join(f"{word} {gain:.1f}" for word, gain in surprises)
         each = f"{result.total / known:.3f}" if known else "-"

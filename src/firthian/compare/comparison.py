@@ -28,7 +28,7 @@ from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
 from firthian.run import Run
-from firthian.storage import check_not_source, new_folder, write_file, write_manifest
+from firthian.storage import check_not_source, new_folder, printable, write_file, write_manifest
 from firthian.training import check_dimension, check_memory, is_counts, refuse_counting, sizes_of, train
 from firthian.vectors.vectors import Vectors
 
@@ -146,7 +146,7 @@ def _write_page(result: Comparison, path: Path) -> None:
     from firthian.compare.page import page
 
     try:
-        write_file(path, page(result).encode())
+        write_file(path, printable(page(result)).encode())
     except OSError as error:
         raise from_os_error(error) from error
 

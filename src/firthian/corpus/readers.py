@@ -30,6 +30,7 @@ from firthian.corpus.files import (
 from firthian.corpus.remote import is_url
 from firthian.corpus.shards import SHARD_BYTES, Shard, cut_shards
 from firthian.errors import FirthianError, suggest
+from firthian.storage import printable
 
 #: Parts of a document that is a list of tokens are kept apart by this byte.
 TOKEN_SEPARATOR = "\x1f"
@@ -101,7 +102,7 @@ class Files:
 
     def names(self) -> list[str]:
         """Give the files' names without their folders."""
-        return [os.fsencode(Path(file).name).decode("utf-8", "replace") for file in self.files]
+        return [printable(Path(file).name) for file in self.files]
 
     def size(self) -> int | None:
         """Add up the sizes of the files' text; unknown for standard input and pipes."""

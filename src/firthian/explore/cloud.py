@@ -10,7 +10,7 @@ import numpy as np
 from firthian.cooccurrence.counts import Counts
 from firthian.errors import FirthianError, require
 from firthian.explore.contexts import context_words
-from firthian.explore.figures import check_picture, plain_text, renderer_of, save_figure
+from firthian.explore.figures import check_picture, extents_of, plain_text, renderer_of, save_figure
 from firthian.explore.labels import Boxes
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -70,7 +70,7 @@ def plot_cloud(
         )
         for one, size, tint in zip(found, sizes, shade, strict=True)
     ]
-    extents = [text.get_window_extent(renderer) for text in texts]
+    extents = extents_of(texts, renderer)
     # Few words get a smaller page, not a large white margin.
     width, height = figure.get_size_inches() * _DPI
     share = sum(extent.width * extent.height for extent in extents) / (width * height * _FILLED)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,20 @@ def plain_text(word: str) -> str:
     return "".join(character if character.isprintable() else "·" for character in word)
 
 
+@contextmanager
+def _boxes_for_letters() -> Iterator[None]:
+    """A script that the font has no letters for is shown as boxes; that is not an error."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
+
+
+def extents_of(texts: Iterable[Any], renderer: Any) -> list[Any]:
+    """Measure texts on a figure."""
+    with _boxes_for_letters():
+        return [text.get_window_extent(renderer) for text in texts]
+
+
 def renderer_of(figure: Any) -> Any:
     """Give what measures text on a figure; asked for once, because making one costs more than a thousand words."""
     return require("matplotlib.backends.backend_agg", "viz").FigureCanvasAgg(figure).get_renderer()
@@ -47,9 +63,7 @@ def save_figure(figure: Any, target: Path, force: bool) -> None:
     settings = {"svg.hashsalt": "firthian"}
     metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
     try:
-        with require("matplotlib", "viz").rc_context(settings), warnings.catch_warnings():
-            # A script that the font has no letters for is shown as boxes; that is not an error.
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        with require("matplotlib", "viz").rc_context(settings), _boxes_for_letters():
             figure.savefig(staging, dpi=figure.dpi, metadata=metadata)
         replace(staging, target, force)
     except OSError as error:

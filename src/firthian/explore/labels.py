@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from firthian.explore.figures import plain_text, renderer_of
+from firthian.explore.figures import extents_of, plain_text, renderer_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Box = tuple[float, float, float, float]
@@ -81,7 +81,7 @@ def draw_labels(
         axes.text(0, 0, plain_text(name), color=colour, **style) for name, colour in zip(names, colours, strict=True)
     ]
     # Sizes are measured, not guessed.
-    extents = [text.get_window_extent(renderer) for text in texts]
+    extents = extents_of(texts, renderer)
     sizes = np.array([[extent.width, extent.height] for extent in extents]).reshape(-1, 2)
     box = axes.get_window_extent(renderer)
     placed = place_labels(axes.transData.transform(points), sizes, tuple(box.extents), gap, mark=mark)

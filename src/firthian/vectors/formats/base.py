@@ -15,7 +15,7 @@ import numpy as np
 
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error
-from firthian.storage import check_target, new_folder, read_manifest, replace, write_manifest
+from firthian.storage import check_target, new_folder, printable, read_manifest, replace, write_manifest
 from firthian.vectors.store import sound_record
 from firthian.vectors.vectors import Vectors
 
@@ -204,7 +204,7 @@ def finish(
         repaired["double_words"] = len(words) - len(keep)
         matrix, words = matrix[keep], [words[i] for i in keep]
         counts = None if counts is None else counts[keep]
-    source: dict[str, Any] = {"file": path.name, "format": name}
+    source: dict[str, Any] = {"file": printable(path.name), "format": name}
     if repaired:
         source["repaired"] = repaired
     # A folder of ours for another tool still knows where its vectors come from.
