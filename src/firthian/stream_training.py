@@ -18,6 +18,7 @@ from firthian.locks import locked
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe
 from firthian.stopping import Stop
+from firthian.storage import check_parent
 from firthian.training import check_auto
 
 #: The stream is saved after so many batches, and at its end, whatever ends it.
@@ -131,6 +132,8 @@ def follow(
         raise FirthianError(
             "a stream is one of documents, not of counts", hint="give the corpus, or - for standard input"
         )
+    # Nobody should learn after hours that there is no place for what was learnt.
+    check_parent(Path(folder))
     with locked(Path(folder), kind=".stream"):
         return _follow(corpus, Path(folder), settings, workers, progress or Silent(), stop or Stop())
 

@@ -48,6 +48,7 @@ def adapt(
     """Learn to classify texts, and move word vectors to suit the task."""
     from firthian.adapt.labelled import read_labelled
     from firthian.errors import FirthianError
+    from firthian.stopping import catching_signals
     from firthian.storage import check_folder, check_not_source
 
     if output is None:
@@ -66,7 +67,7 @@ def adapt(
         parts = ", ".join(f"{name} {number:,}" for name, number in left.items())
         notes.append(f"texts that belong to neither train nor test were left out: {parts}")
     report: dict[str, Any] = {"data": labelled, "vectors": vectors, "notes": notes}
-    with on_terminal() as progress:
+    with catching_signals(), on_terminal() as progress:
         _fit(classifier, text, report, progress, cv, grid, workers, learning_curve)
         _write(classifier, report, output, force)
     show_json({**report, "path": str(Path(output))}) if json else say(_summary(report, output))

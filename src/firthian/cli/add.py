@@ -23,12 +23,15 @@ def add(
     """Add words from new counts; old vectors do not change."""
     from firthian.cooccurrence.counts import Counts
     from firthian.run import Run
-    from firthian.storage import check_folder
+    from firthian.stopping import catching_signals
+    from firthian.storage import check_folder, check_not_source
     from firthian.vectors.added import add_words
     from firthian.vectors.vectors import Vectors
 
+    for read in (vectors, counts):
+        check_not_source(output, read)
     check_folder(output, force)
-    with on_terminal() as progress:
+    with catching_signals(), on_terminal() as progress:
         run = Run.create(workers=workers, progress=progress)
         added = add_words(Vectors.load(vectors), Counts.load(counts), ridge, run)
         added.vectors.save(output, force=force)

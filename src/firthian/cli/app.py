@@ -108,8 +108,10 @@ def _parameters(arguments: list[str]) -> list[Any]:
 
 def _can_resume(arguments: list[str]) -> bool:
     """Tell whether the verb that was interrupted has work to go on with; a stream goes on without being asked."""
-    streams = any(argument.partition("=")[0] == "--stream" for argument in arguments)
-    return not streams and any("--resume" in parameter.opts for parameter in _parameters(arguments))
+    said = {argument.partition("=")[0] for argument in _flags(arguments)}
+    return not said & {"--stream", "--dry-run"} and any(
+        "--resume" in parameter.opts for parameter in _parameters(arguments)
+    )
 
 
 def _as_typed(message: str, arguments: list[str]) -> str:
@@ -128,7 +130,14 @@ def _as_typed(message: str, arguments: list[str]) -> str:
 
 def _resuming(arguments: list[str]) -> str:
     """Give the command that goes on, ready to be pasted."""
-    return shlex.join(["firth", *arguments, *([] if "--resume" in arguments else ["--resume"])])
+    flags = _flags(arguments)
+    resume = [] if "--resume" in flags else ["--resume"]
+    return shlex.join(["firth", *flags, *resume, *arguments[len(flags) :]])
+
+
+def _flags(arguments: list[str]) -> list[str]:
+    """Give the arguments among which flags may be: what follows ``--`` is no flag."""
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def _complain(message: str, hint: str, as_json: bool) -> int:

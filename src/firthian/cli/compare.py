@@ -47,12 +47,13 @@ def compare(
     Each recipe counts a corpus as it likes best (firth models NAME says how); flags of counting change that for all.
     """
     from firthian.compare import compare_recipes
+    from firthian.stopping import catching_signals
     from firthian.storage import check_folder
 
     if output is not None:
         check_folder(output, force)
     settings = counting.settings()
-    with on_terminal() as progress:
+    with catching_signals(), on_terminal() as progress:
         result = compare_recipes(
             find_source(source, settings), model, output, vector_size=vector_size, counting=settings, suite=suite,
             sets=sets, seed=seed, workers=workers, cluster=cluster, memory=memory, force=force, progress=progress,

@@ -47,19 +47,24 @@ def convert(
     json: Json = False,
 ) -> None:
     """Convert vectors to another format."""
-    from firthian.storage import check_target
-    from firthian.vectors.formats import find_format, format_for, read_vectors, write_vectors
+    from firthian.stopping import catching_signals
+    from firthian.storage import check_not_source, check_target
+    from firthian.vectors.formats import format_for, read_vectors, write_vectors
+    from firthian.vectors.loading import refuse_counts
 
-    chosen = find_format(to) if to else format_for(target)
+    chosen = format_for(target, to)
     given = {"tokenizer": tokenizer, "name": name, "language": language, "license": license, "scores": scores}
     options: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
     if scores is not None:
         options["scores"] = _read_scores(Path(scores))
+    check_not_source(target, source)
     check_target(target, force)
-    vectors = read_vectors(source, duplicates=duplicates)
-    if limit is not None and limit < len(vectors):
-        vectors = vectors.subset(limit)
-    write_vectors(vectors, target, chosen.name, force=force, replace_spaces=replace_spaces, **options)
+    refuse_counts(source)
+    with catching_signals():
+        vectors = read_vectors(source, duplicates=duplicates)
+        if limit is not None and limit < len(vectors):
+            vectors = vectors.subset(limit)
+        write_vectors(vectors, target, chosen.name, force=force, replace_spaces=replace_spaces, **options)
     repaired = vectors.record.get("source", {}).get("repaired", {})
     if json:
         shape = [len(vectors), vectors.vector_size]

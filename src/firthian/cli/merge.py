@@ -20,8 +20,13 @@ def merge(
     """Add the counts of several corpora."""
     from firthian.cooccurrence.merging import merge as merge_counts
     from firthian.cooccurrence.merging import same_corpus
+    from firthian.stopping import catching_signals
+    from firthian.storage import check_not_source
 
-    merged = merge_counts(counts, output, workers=workers, force=force)
+    for read in counts:
+        check_not_source(output, read)
+    with catching_signals():
+        merged = merge_counts(counts, output, workers=workers, force=force)
     say(f"{len(merged.vocabulary):,} words, {merged.pairs:,} pairs in {output}")
     for one, other in same_corpus(merged.record["merged"]):
         say(f"{counts[one]} and {counts[other]} are counts of the same text: it was counted twice")

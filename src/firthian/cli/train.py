@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -130,14 +131,16 @@ def _follow(
     corpus: Any, folder: str, settings: StreamSettings, workers: int | None, output: Path, force: bool, json: bool
 ) -> None:
     """Learn from documents as they come."""
+    from firthian.memory import PeakMemory
     from firthian.stopping import Interrupted, catching_signals
     from firthian.storage import check_folder, check_not_source
     from firthian.stream_training import follow
 
     check_not_source(output, folder)
     check_folder(output, force)
+    begin = time.perf_counter()
     try:
-        with catching_signals() as stop, on_terminal() as progress:
+        with PeakMemory() as peak, catching_signals() as stop, on_terminal() as progress:
             learnt = follow(corpus, folder, settings, workers=workers, progress=progress, stop=stop)
     except Interrupted:
         print(f"firth: what was learnt so far is kept in {folder}", file=sys.stderr)
@@ -145,7 +148,8 @@ def _follow(
     vectors = learnt.vectors(**settings.result)
     vectors.save(output, force=force)
     if json:
-        show_json({**vectors.record, "undecodable_bytes": learnt.undecodable_bytes, "path": str(output)})
+        took = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
+        show_json({**vectors.record, **took, "undecodable_bytes": learnt.undecodable_bytes, "path": str(output)})
         return
     say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learnt.tokens:,} tokens so far")
     if learnt.undecodable_bytes:

@@ -25,7 +25,8 @@ CHUNK_BYTES = 1 << 20
 
 STDIN = "-"
 
-_COMPRESSED_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
+#: How the names of compressed files end.
+COMPRESSED_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
 
 
 def find_files(paths: list[str]) -> list[str]:
@@ -98,7 +99,7 @@ def plain_suffix(path: str) -> str:
     ('.tsv', '.txt')
     """
     name = Path(path)
-    return Path(name.stem).suffix.lower() if name.suffix.lower() in _COMPRESSED_SUFFIXES else name.suffix.lower()
+    return Path(name.stem).suffix.lower() if name.suffix.lower() in COMPRESSED_SUFFIXES else name.suffix.lower()
 
 
 #: What a decompressor may hold: the largest window and dictionary that the usual levels of xz and zstd write are half of it.
@@ -247,18 +248,18 @@ def chunks(path: str) -> Iterator[bytes]:
     with open_bytes(path) as file:
         first = True
         while data := file.read(CHUNK_BYTES):
+            _check_text(path, data)
             if first:
                 first = False
-                data = _text_only(path, data).removeprefix(b"\xef\xbb\xbf")
+                data = data.removeprefix(b"\xef\xbb\xbf")
             yield data
 
 
-def _text_only(path: str, data: bytes) -> bytes:
-    if b"\0" in data[:8192]:
+def _check_text(path: str, data: bytes) -> None:
+    if b"\0" in data:
         raise FirthianError(
             f"{path} is not text (it holds NUL bytes)", hint="convert it to UTF-8 text first, e.g. with iconv"
         )
-    return data
 
 
 def is_plain(path: str) -> bool:
@@ -274,7 +275,8 @@ def chunks_between(path: str, begin: int, end: int | None, state: FileState | No
             at, stop = _line_start(file, begin), _line_start(file, end) if end is not None else None
             file.seek(at)
             while data := file.read(CHUNK_BYTES if stop is None else min(CHUNK_BYTES, stop - at)):
-                yield _text_only(path, data) if at == 0 else data
+                _check_text(path, data)
+                yield data
                 at += len(data)
             if state is not None and not is_url(path):
                 _check_unchanged(path, state, _state(os.fstat(file.fileno())))
@@ -352,7 +354,7 @@ def text_bytes(files: list[str]) -> int:
 def _is_packed(path: str) -> bool:
     """Tell by its first bytes whether a file is compressed; by its name where asking for them takes a request."""
     if is_url(path):
-        return Path(path).suffix.lower() in _COMPRESSED_SUFFIXES
+        return Path(path).suffix.lower() in COMPRESSED_SUFFIXES
     with open(path, "rb", buffering=0) as file:
         return file.read(_HEAD_BYTES).startswith(tuple(magic for magic, _ in _COMPRESSED))
 

@@ -32,6 +32,11 @@ def load(path: str | os.PathLike[str]) -> Counts | Vectors:
 
 def open_vectors(path: str | os.PathLike[str]) -> Vectors:
     """Open vectors in any form; counts are not vectors."""
+    refuse_counts(path)
+    return read_vectors(path)
+
+
+def refuse_counts(path: str | os.PathLike[str]) -> None:
+    """Say what to do with counts where vectors are wanted."""
     if (Path(path) / "counts.json").is_file():
         raise FirthianError(f"{path} holds counts, not vectors", hint=f"train on them: firth train {path} -o VECTORS")
-    return read_vectors(path)

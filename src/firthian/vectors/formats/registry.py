@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from firthian.corpus.files import open_bytes
+from firthian.corpus.files import COMPRESSED_SUFFIXES, open_bytes
 from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error, suggest
 from firthian.vectors.formats import (
@@ -85,13 +85,20 @@ def find_format(name: str) -> Format:
     raise FirthianError(f"there is no format {name!r}", hint=suggest(name, [known.name for known in FORMATS]))
 
 
-def format_for(path: str | os.PathLike[str]) -> Format:
-    """Tell from the name of a target which format is meant; one without a suffix is a folder.
+def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
+    """Find the format of a target, by the name of the format or else by that of the target; no suffix means a folder.
 
-    >>> format_for("vectors.vec").name, format_for("vectors/").name
-    ('fasttext-vec', 'folder')
+    >>> format_for("vectors.vec").name, format_for("vectors/").name, format_for("vectors.txt", "glove").name
+    ('fasttext-vec', 'folder', 'glove')
     """
     suffix = "" if str(path).endswith(os.sep) else Path(path).suffix.lower()
+    if suffix in COMPRESSED_SUFFIXES:
+        raise FirthianError(
+            f"{os.fspath(path)} is the name of a compressed file, which is never written",
+            hint=f"leave out {suffix}, and compress the file afterwards; it can be read either way",
+        )
+    if name is not None:
+        return find_format(name)
     for known in FORMATS:
         if suffix in known.suffixes:
             return known
@@ -185,7 +192,7 @@ def write_vectors(
     ``replace_spaces`` puts something else for spaces in words, for formats that cannot hold them; ``limit`` keeps
     only the first words. Further options are the format's own.
     """
-    chosen = format_for(path) if format is None else find_format(format)
+    chosen = format_for(path, format)
     for name in options:
         if name not in chosen.options:
             raise FirthianError(f"the format {chosen.name} takes no {name}", hint="leave it out")

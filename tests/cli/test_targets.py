@@ -1,0 +1,110 @@
+"""What verbs write: never over what they read, never under a name that says something else, nothing left when interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import firthian as ft
+from firthian.cli.app import _can_resume, _resuming
+from firthian.vectors.formats import write_vectors
+
+Firth = Callable[..., Any]
+
+TEXT = ["the cat sat on the mat", "the dog sat on the log"] * 9
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with counts and vectors, whose files must stay."""
+    counts = ft.count(TEXT, tmp_path / "counts", min_count=1)
+    ft.train(counts, "psd", vector_size=2, workers=1).save(tmp_path / "v")
+    ft.train(counts, "svd", vector_size=2, workers=1).save(tmp_path / "svd")
+    return tmp_path
+
+
+def test_no_verb_replaces_what_it_reads(firth: Firth, place: Path) -> None:
+    assert firth("convert", place / "v", place / "v.txt").code == 0
+    firth("convert", place / "v.txt", place / "v.txt", "--force").complains("is what is read", "another name")
+    firth("convert", place / "v", place / "x" / ".." / "v", "--force").complains("is what is read")
+    firth("merge", place / "counts", place / "counts", "-o", place / "counts", "--force").complains("is what is read")
+    for target in ("v", "counts"):
+        firth("add", place / "v", place / "counts", "-o", place / target, "--force").complains("is what is read")
+
+
+def test_counts_are_not_converted(firth: Firth, place: Path) -> None:
+    firth("convert", place / "counts", place / "o2").complains("holds counts, not vectors", "firth train")
+
+
+def test_nothing_is_written_plain_under_the_name_of_a_compressed_file(firth: Firth, place: Path) -> None:
+    for flags in ((), ("--to", "word2vec")):
+        firth("convert", place / "v", place / "v.txt.gz", *flags).complains("a compressed file", "leave out .gz")
+    with pytest.raises(ft.FirthianError, match=r"leave out \.xz"):
+        write_vectors(ft.Vectors.load(place / "v"), place / "v.vec.xz", "fasttext-vec")
+
+
+@pytest.fixture
+def ended() -> Iterator[Callable[..., None]]:
+    """Ask this process to end, in place of some work; a verb that does not see to it fails the test."""
+
+    def refuse(number: int, frame: Any) -> None:
+        raise AssertionError("the signal would have ended the process")
+
+    before = signal.signal(signal.SIGTERM, refuse)
+    yield lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM)
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_a_signal_leaves_nothing_of_adapt(
+    firth: Firth, tmp_path: Path, ended: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.tsv").write_text("drink\ttea with milk\nsky\tmoon and sun\n" * 9)
+    monkeypatch.setattr("firthian.adapt.store.write", ended)
+    assert firth("adapt", tmp_path / "a.tsv", "-v", "random:5", "-o", tmp_path / "m").code == 143
+    assert [item.name for item in tmp_path.iterdir()] == ["a.tsv"]
+
+
+def test_a_signal_leaves_nothing_of_compare(
+    firth: Firth, place: Path, ended: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "pairs.txt").write_text("the cat 5\nthe dog 3\nsat on 1\n")
+    before = set(place.iterdir())
+    monkeypatch.setattr("firthian.compare.comparison.train", ended)
+    command = ("compare", place / "counts", "-m", "svd", "--dim", "2", "--sets", place / "pairs.txt")
+    assert firth(*command, "-o", place / "report").code == 143
+    assert set(place.iterdir()) == before
+
+
+def test_a_signal_leaves_nothing_of_merge(
+    firth: Firth, place: Path, ended: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(place.iterdir())
+    monkeypatch.setattr("firthian.cooccurrence.merging.write_counts", ended)
+    assert firth("merge", place / "counts", place / "counts", "-o", place / "both").code == 143
+    assert set(place.iterdir()) == before
+
+
+def test_the_command_that_goes_on() -> None:
+    assert _resuming(["train", "x", "-o", "v"]) == "firth train x -o v --resume"
+    assert _resuming(["count", "-o", "c", "--", "--resume"]) == "firth count -o c --resume -- --resume"
+    assert _can_resume(["train", "x", "-o", "v"])
+    assert _can_resume(["count", "-o", "c", "--", "--dry-run"])
+    assert not _can_resume(["train", "x", "--dry-run"])
+    assert not _can_resume(["train", "x", "--stream=s"])
+
+
+def test_a_stream_says_early_that_it_has_no_place(firth: Firth, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("\n".join(TEXT))
+    command = ("train", tmp_path / "x.txt", "-m", "bayes-svi", "--dim", "2", "--min-count", "1", "-o", tmp_path / "v")
+    firth(*command, "--stream", tmp_path / "none" / "s").complains("none is not a folder", "make it first")
+    done = firth(*command, "--stream", tmp_path / "s", "--json")
+    assert done.code == 0, done.err
+    facts = json.loads(done.out)
+    assert facts["seconds"] > 0
+    assert facts["peak_bytes"] > 0
