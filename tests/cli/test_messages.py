@@ -104,3 +104,47 @@ def test_the_help_says_where_the_settings_of_windows_come_from(firth: Callable[.
 
 def test_a_level_that_is_none_is_refused_though_nothing_needs_it(firth: Callable[..., Any], tmp_path: Path) -> None:
     firth("uncertain", tmp_path, "--level", "2").complains("firth: --level must be between 0 and 1")
+
+
+def test_options_are_named_as_they_were_typed_inside_a_message(firth: Callable[..., Any], tmp_path: Path) -> None:
+    corpus = tmp_path / "min_count"
+    corpus.write_text("tea with milk\n" * 10)
+    target = ("-o", tmp_path / "out")
+    firth("count", corpus, *target, "--min-count", "999").complains("is left with --min-count 999: lower --min-count")
+    firth("count", tmp_path / "max_vocab" / "x", *target).complains("max_vocab/x does not exist")
+    firth("count", "max_vocab", *target).complains("firth: max_vocab does not exist")
+    stream = ("train", corpus, "-m", "bayes-svi", "--stream", tmp_path / "s", *target)
+    firth(*stream, "--max-vocab", "3").complains("firth: --max-vocab cannot be settled before a stream ends")
+    assert firth("count", corpus, "-o", tmp_path / "counts").code == 0
+    refused = firth("train", tmp_path / "counts", *target, "--text-column", "body", "--window", "3")
+    refused.complains("counting options (--window, --text-column) do not apply to ready counts")
+
+
+def test_settings_are_given_once(firth: Callable[..., Any], tmp_path: Path) -> None:
+    command = ("train", tmp_path, "-o", tmp_path / "v")
+    firth(*command, "--epochs", "3", "--set", "epochs=2").complains("epochs is given as a flag and with --set epochs")
+    firth(*command, "--set", "ns-exponent=1", "--set", "ns_exponent=2").complains("--set ns_exponent is given twice")
+    firth("evaluate", tmp_path, "--sets", "men, men").complains("the set men is named twice", "name it once")
+    compared = ("compare", tmp_path, "-m", "svd", "-o", tmp_path / "r")
+    firth(*compared, "--sets", "men,men").complains("the set men is named twice", "name it once")
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (["map", "--cloud", "tea", "--method", "pca"], "--method says nothing of a --cloud"),
+        (["map", "--cloud", "tea", "--words", "a,b"], "--words says nothing of a --cloud"),
+        (["map", "--order", "count"], "--order says nothing without --cloud"),
+        (["uncertain", "tea", "--at-equal-count"], "--at-equal-count says nothing of words that are named"),
+        (["uncertain", "tea", "--min-count", "3"], "--min-count says nothing of words that are named"),
+        (["uncertain", "a", "b", "c", "--analogy", "--neighbors", "3"], "--neighbors says nothing with --analogy"),
+        (["uncertain", "tea", "--draws", "3"], "--draws says nothing without --analogy"),
+        (["evaluate", "--suite", ""], "no suite is named"),
+    ],
+)
+def test_flags_that_would_do_nothing_are_refused(
+    firth: Callable[..., Any], tmp_path: Path, command: list[str], shown: str
+) -> None:
+    verb, *rest = command
+    output = ["-o", tmp_path / "x.png"] if verb == "map" else []
+    firth(verb, tmp_path, *rest, *output).complains(f"firth: {shown}")

@@ -93,7 +93,7 @@ def test_targets_that_are_files_are_refused_before_the_work(firth, folder: Path,
 def test_sparse_learns_from_one_source_and_counts_nothing(firth, folder: Path, tmp_path: Path) -> None:
     command = ("train", "-m", "sparse", "-o", tmp_path / "s", folder)
     firth(*command, folder).complains("learns from one folder or file of vectors")
-    firth(*command, "--window", "3").complains("counting options (window) do not apply to vectors")
+    firth(*command, "--window", "3").complains("counting options (--window) do not apply to vectors")
 
 
 @pytest.fixture(scope="module")

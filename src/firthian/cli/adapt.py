@@ -14,6 +14,9 @@ from firthian.progress import Progress, on_terminal
 
 _GRIDS = ("usual", "paper")
 
+#: Parameters of the classifiers that have a flag of their own, which all verbs share.
+_FLAGS = {"vectors": "-v", "random_state": "--seed", "n_jobs": "--workers"}
+
 
 @app.command()
 def adapt(
@@ -32,7 +35,7 @@ def adapt(
     cv: Annotated[
         int | None, typer.Option(help="Choose C, lam and passes by so many folds of the training part.")
     ] = None,
-    grid: Annotated[str, typer.Option(help="What --cv searches: usual or paper.")] = "usual",
+    grid: Annotated[str | None, typer.Option(help="What --cv searches: usual or paper. [default: usual]")] = None,
     format: Annotated[str, typer.Option(help="auto, tsv, csv or jsonl.")] = "auto",
     label_column: Annotated[str | None, typer.Option(help="Column with the label.")] = None,
     text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
@@ -55,8 +58,12 @@ def adapt(
         raise FirthianError("there is no place for the classifier", hint="name a folder with -o")
     check_not_source(output, vectors)
     check_folder(output, force)
-    chosen = {name: value for name, value in (("C", cost), ("lam", lam), ("passes", passes)) if value is not None}
-    classifier, notes = _classifier(method, vectors, {**read_settings(settings or []), **chosen}, seed, workers)
+    if grid is not None and cv is None:
+        raise FirthianError(
+            "--grid says what --cv searches, which is not asked for", hint="add --cv 5, or leave it out"
+        )
+    chosen = read_settings(settings or [], C=cost, lam=lam, passes=passes)
+    classifier, notes = _classifier(method, vectors, chosen, seed, workers)
     text = read_labelled(
         labelled, format=format, label_column=label_column, text_column=text_column, split_column=split_column
     )
@@ -68,7 +75,7 @@ def adapt(
         notes.append(f"texts that belong to neither train nor test were left out: {parts}")
     report: dict[str, Any] = {"data": labelled, "vectors": vectors, "notes": notes}
     with catching_signals(), on_terminal() as progress:
-        _fit(classifier, text, report, progress, cv, grid, workers, learning_curve)
+        _fit(classifier, text, report, progress, cv, grid or "usual", workers, learning_curve)
         _write(classifier, report, output, force)
     show_json({**report, "path": str(Path(output))}) if json else say(_summary(report, output))
 
@@ -89,15 +96,24 @@ def _classifier(
     kind = PAClassifier if method == "pa" else RPAClassifier
     defaults = kind().get_params()
     defaults["class_weight"] = "none"
+    if "lam" in settings and vectors == "onehot":
+        raise FirthianError(
+            "--lam is about moving vectors, and -v onehot has none", hint="leave it out or give vectors with -v"
+        )
     if method == "pa" and "lam" in settings:
         raise FirthianError(
             "--lam is about moving vectors, which --method pa does not", hint="leave it out or use --method rpa"
         )
     parameters = {}
+    for name in _FLAGS:
+        del defaults[name]
     for name, value in settings.items():
-        if name not in defaults or name in ("vectors", "random_state", "n_jobs"):
+        if name in _FLAGS:
+            raise FirthianError(f"{name} is not given with --set", hint=f"use {_FLAGS[name]}")
+        if name not in defaults:
             raise FirthianError(f"the classifier has no parameter {name!r}", hint=suggest(name, defaults))
-        parameters[name] = Option(name, defaults[name], "", words=("auto",) if name == "lam" else ()).check(value)
+        usual = f"{defaults[name]} is usual"
+        parameters[name] = Option(name, defaults[name], usual, words=("auto",) if name == "lam" else ()).check(value)
     if parameters.get("class_weight") == "none":
         del parameters["class_weight"]
     return kind(vectors, **parameters, random_state=seed, n_jobs=workers), notes
@@ -125,6 +141,11 @@ def _fit(
     if cv is not None:
         if grid not in _GRIDS:
             raise FirthianError(f"there is no grid {grid!r}", hint=f"known are {', '.join(_GRIDS)}")
+        if cv > len(texts):
+            raise FirthianError(
+                f"--cv {cv} asks for more folds than the {len(texts):,} training examples",
+                hint=f"give at most {len(texts)}",
+            )
         found = search_parameters(
             classifier, texts, labels, PAPER_GRID if grid == "paper" else USUAL_GRID,
             folds=cv, workers=workers, progress=progress,

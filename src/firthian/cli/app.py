@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import re
 import shlex
 import sys
 from typing import Any
@@ -115,17 +116,39 @@ def _can_resume(arguments: list[str]) -> bool:
 
 
 def _as_typed(message: str, arguments: list[str]) -> str:
-    """Name an option as the user typed it, where a message begins with the name that Python knows it by."""
+    """Name options as the user typed them, where a message has the names that Python knows them by."""
     name, must, rest = message.partition(" must be ")
-    if not must:
-        return message
-    flags = [flag for parameter in _parameters(arguments) if parameter.name == name for flag in parameter.opts]
+    if must:
+        return f"{_typed(name, arguments)}{must}{rest}"
+    listed = re.match(r"counting options \(([\w, ]+)\)", message)
+    if listed:
+        typed = ", ".join(_typed(name, arguments) for name in listed[1].split(", "))
+        return f"counting options ({typed}){message[listed.end() :]}"
+    names = {parameter.name for parameter in _parameters(arguments) if "_" in (parameter.name or "")}
+
+    def typed_word(found: re.Match[str]) -> str:
+        # A file may be called so as well.
+        return _typed(found[0], arguments) if found[0] in names and found[0] not in arguments else found[0]
+
+    # Not inside quotes or paths.
+    return re.sub(r"(?<![^\s(])[a-z]+(?:_[a-z]+)+(?![^\s),:])", typed_word, message)
+
+
+def _typed(name: str, arguments: list[str]) -> str:
+    """Give an option as the user typed it: a flag, or what was set."""
+    flags: list[str] = [
+        flag
+        for parameter in _parameters(arguments)
+        if parameter.name == name or f"-{name}" in parameter.opts
+        for flag in parameter.opts
+    ]
     given = {argument.partition("=")[0] for argument in arguments}
-    if flags:
-        name = next((flag for flag in flags if flag in given), flags[-1])
-    elif name in given or name.replace("_", "-") in given:
-        name = f"--set {name}"
-    return f"{name}{must}{rest}"
+    for flag in flags:
+        if flag in given:
+            return flag
+    if name in given or name.replace("_", "-") in given:
+        return f"--set {name}"
+    return flags[-1] if flags else name
 
 
 def _resuming(arguments: list[str]) -> str:

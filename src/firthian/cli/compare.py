@@ -17,6 +17,7 @@ from firthian.cli.options import (
     Workers,
     counting_flags,
     find_source,
+    read_names,
     say,
     show_json,
 )
@@ -52,6 +53,8 @@ def compare(
 
     if output is not None:
         check_folder(output, force)
+    if sets is not None:
+        read_names(sets, "the set")
     settings = counting.settings()
     with catching_signals(), on_terminal() as progress:
         result = compare_recipes(

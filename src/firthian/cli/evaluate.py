@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Json, Seed, Workers, show_json
+from firthian.cli.options import Force, Json, Seed, Workers, read_names, show_json
 from firthian.progress import on_terminal
 
 
@@ -49,12 +49,12 @@ def evaluate(
     if len(set(vectors)) < len(vectors):
         raise FirthianError("the same vectors are named twice", hint="name each once")
     page = None if html is None else check_file(html, force)
-    wanted: list[str | Path] = [name.strip() for name in sets.split(",")] if sets is not None else []
+    wanted: list[str | Path] = [*read_names(sets, "the set")] if sets is not None else []
     wanted += map(Path, file or [])
     with on_terminal() as progress:
         result = evaluate_vectors(
-            {printable(path): path for path in vectors}, suite or DEFAULT_SUITES, wanted or None, oov=oov, score=score,
-            restrict_vocab=restrict_vocab, seed=seed, workers=workers, progress=progress,
+            {printable(path): path for path in vectors}, DEFAULT_SUITES if suite is None else suite, wanted or None,
+            oov=oov, score=score, restrict_vocab=restrict_vocab, seed=seed, workers=workers, progress=progress,
         )  # fmt: skip
     if page is not None:
         write_file(page, printable(result.to_html()).encode())

@@ -8,12 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Seed, Workers, say
+from firthian.cli.options import Force, Seed, Workers, refuse_idle, say
 from firthian.progress import on_terminal
+
+#: Flags that only one of the two pictures heeds, and what to say to whom draws the other.
+_OF_CLOUDS = ("order", "min_count", "skip_frequent"), "without --cloud"
+_OF_MAPS = (
+    ("method", "limit", "words", "clusters", "perplexity", "labels", "size", "seed", "workers", "no_cache"),
+    "of a --cloud, which shows the contexts of one word",
+)
 
 
 @app.command("map")
 def draw_map(
+    context: typer.Context,
     source: Annotated[
         str, typer.Argument(metavar="VECTORS", help="Vectors in any form; with --cloud, a folder of counts.")
     ],
@@ -45,6 +53,7 @@ def draw_map(
     from firthian.explore.word_map import make_map
     from firthian.vectors.loading import open_vectors
 
+    refuse_idle(context, *(_OF_CLOUDS if cloud is None else _OF_MAPS))
     if cloud is not None:
         _draw_cloud(source, cloud, output, force, order=order, min_count=min_count, skip_frequent=skip_frequent)
         return

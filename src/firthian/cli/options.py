@@ -8,7 +8,7 @@ import functools
 import inspect
 import json as json_module
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -172,8 +172,29 @@ def show_json(value: Any, indent: int | None = 1) -> None:
     print(json_module.dumps(value, indent=indent, ensure_ascii=not plain))
 
 
-def read_settings(pairs: list[str]) -> dict[str, Any]:
-    """Read ``name=value`` settings."""
+def refuse_idle(context: typer.Context, names: Iterable[str], why: str, hint: str = "leave it out") -> None:
+    """Refuse flags, by their parameters' names, that would do nothing here; ``why`` goes on with "FLAG says nothing"."""
+    from firthian.errors import FirthianError
+
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise FirthianError(f"--{name.replace('_', '-')} says nothing {why}", hint)
+
+
+def read_names(text: str, what: str) -> list[str]:
+    """Read names with commas between, each of which may be there once."""
+    from firthian.errors import FirthianError
+
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if names.count(name) > 1:
+            raise FirthianError(f"{what} {name} is named twice", hint="name it once")
+    return names
+
+
+def read_settings(pairs: list[str], **flags: Any) -> dict[str, Any]:
+    """Read ``name=value`` settings, and those that have a flag of their own; each may be given once."""
     from firthian.errors import FirthianError
 
     settings: dict[str, Any] = {}
@@ -181,8 +202,14 @@ def read_settings(pairs: list[str]) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise FirthianError(f"--set {pair} is not name=value", hint="write it as --set name=value")
-        settings[name.strip().replace("-", "_")] = value.strip()
-    return settings
+        name = name.strip().replace("-", "_")
+        if name in settings:
+            raise FirthianError(f"--set {name} is given twice", hint="give it once")
+        settings[name] = value.strip()
+    said = {name: value for name, value in flags.items() if value is not None}
+    for name in settings.keys() & said.keys():
+        raise FirthianError(f"{name} is given as a flag and with --set {name}", hint="give it once")
+    return {**settings, **said}
 
 
 def find_source(paths: list[str], counting: dict[str, Any]) -> Any:

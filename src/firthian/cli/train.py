@@ -77,9 +77,7 @@ def train(
     from firthian.training import DEFAULT_RECIPE
     from firthian.training import train as train_vectors
 
-    options = read_settings(settings or [])
-    flags = {"epochs": epochs, "negative": negative, "covariance": covariance}
-    options |= {name: value for name, value in flags.items() if value is not None}
+    options = read_settings(settings or [], epochs=epochs, negative=negative, covariance=covariance)
     counting_settings, recipe, dimension = counting.settings(), model or DEFAULT_RECIPE, _dimension(vector_size)
     data: Any
     if find_recipe(recipe).source == "vectors":

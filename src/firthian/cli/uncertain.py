@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Json, Seed, Source, say, show_json
+from firthian.cli.options import Json, Seed, Source, refuse_idle, say, show_json
 
 
 @app.command()
 def uncertain(
+    context: typer.Context,
     vectors: Source,
     words: Annotated[
         list[str] | None, typer.Argument(help="Words to ask about. [default: the least certain words]")
@@ -38,6 +39,11 @@ def uncertain(
     from firthian.vectors.loading import open_vectors
 
     ask.check_level(level)
+    if words:
+        refuse_idle(
+            context, ("at_equal_count", "min_count"), "of words that are named", "leave out the words, or the flag"
+        )
+    refuse_idle(context, ("neighbors",) if analogy else ("draws",), f"{'with' if analogy else 'without'} --analogy")
     found = open_vectors(vectors)
     if analogy:
         if words is None or len(words) != 3:
