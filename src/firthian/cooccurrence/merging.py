@@ -84,8 +84,8 @@ def merge(
     for part in parts:
         part.integer_sums(0, 0)
         total.update(dict(zip(part.vocabulary.words, part.vocabulary.counts.tolist(), strict=True)))
-    parts[0].options.check_sums(max(total.values(), default=0))
     vocabulary = Vocabulary.from_counts(total)
+    parts[0].options.check_sums(max(total.values(), default=0))
     runs = [Renumbered(part, vocabulary) for part in parts]
     blocks = merge_blocks(list(runs), np.sum([run.sizes for run in runs], axis=0), len(vocabulary), Threads(workers))
     record = {"merged": [part.record for part in parts], "settings": _known_cutting(parts), "firthian": __version__}
