@@ -90,6 +90,9 @@ class Bench:
 _REGULARISED: dict[str, Any] = {"ridge": 0.002, "diagonal": False}
 _UNCUT: dict[str, Any] = {"truncate_weights": 1e9}
 
+#: Our weights are divided by the largest that there may be, so the penalty that means the same is, too.
+_SCALE = 1e9**0.75
+
 #: Rows with a score after every iteration: name -> recipe, iterations (0: as many as the scale says), options.
 FOLLOWED: dict[str, tuple[str, int, dict[str, Any]]] = {
     "tweedie, both biases": ("tweedie", 0, {}),
@@ -107,14 +110,11 @@ FOLLOWED: dict[str, tuple[str, int, dict[str, Any]]] = {
         for power in (1.1, 1.5, 1.75, 1.9)
     },
     "tweedie, counts cut at 10": ("tweedie", 2, {"truncate_counts": 10.0, **_UNCUT}),
-    **{
-        f"tweedie, ridge {ridge:g}, no diagonal, weights not cut": (
-            "tweedie",
-            2,
-            {"ridge": ridge, "diagonal": False, **_UNCUT},
-        )
-        for ridge in (0.002, 1.0)
-    },
+    "tweedie, ridge, no diagonal, weights not cut": (
+        "tweedie",
+        2,
+        {"ridge": 0.002 / _SCALE, "diagonal": False, **_UNCUT},
+    ),
 }
 
 #: Rows with one score.

@@ -338,7 +338,7 @@ def test_a_stream_that_ends_early_says_so_and_is_kept(tmp_path, feed):
 @pytest.mark.parametrize(("given", "message"), [
     (["-m", "svd"], "svd does not learn from a stream"),
     (["-m", "bayes-svi", "--epochs", "2"], "a stream is read once"),
-    (["-m", "bayes-svi", "--max-vocab", "5"], "max_vocab cannot be settled before a stream ends"),
+    (["-m", "bayes-svi", "--max-vocab", "5"], "--max-vocab cannot be settled before a stream ends"),
     (["-m", "bayes-svi", "--dim", "auto"], "bayes-svi cannot choose the vector size"),
     (["-m", "bayes-svi", "--negative", "0"], "without negative events"),
     (["-m", "bayes-svi", "--resume"], "--resume has no meaning for a stream"),
