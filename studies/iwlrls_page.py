@@ -89,7 +89,7 @@ test is used.
 ## All families
 
 Scores on the seven sets (Spearman's correlation; 3CosAdd / 3CosMul). `tweedie` is counted in harmonic windows of 10, the
-others in dynamic windows of 5 with sub-sampling. Seconds are for training, with the study of chunking beside it.
+others in dynamic windows of 5 with sub-sampling. Seconds are for training, beside other work.
 
 {families}
 ## Which of the paper's claims hold here

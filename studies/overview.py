@@ -48,8 +48,9 @@ was made of, mostly [Wikipedia](../datasets.md#the-text-of-our-figures). `make s
 {studies}
 *minutes* are those of the rows whose cost is known (`studies/results/costs`), on two cores. Other work had a share of the
 machine for some of them; *processor* minutes depend on that less. `make studies` runs all but the last study and the rows of
-PSDVec on 70 M tokens (`python -m studies.psdvec --large`). Of what is known that is {alone:.0f} minutes one after the other,
-and beside them chunking, {beside:.0f} minutes, with what they leave of the two cores.
+PSDVec on 70 M tokens (`python -m studies.psdvec --large`). That is {alone:.0f} minutes one after the other, {missing}; beside
+them chunking runs for {beside:.0f} minutes, with what they leave of the two cores. All of it takes {processor:.0f} minutes of
+processors: {least:.0f} on two cores that never wait.
 """
 
 
@@ -76,9 +77,19 @@ def main() -> None:
         count = f"{known} of {rows}"
         lines.append([f"[{title(entry.name)}]({entry.name}.md)", entry.source, entry.holds, count, *cells])
     head = ["study", "after", "holds", "rows with a cost", "minutes", "processor"]
-    minutes = {entry.name: costs(entry, large=False)[2] for entry in ENTRIES if entry.always}
+    taken = {entry.name: costs(entry, large=False) for entry in ENTRIES if entry.always}
+    unknown = sum(rows - known for rows, known, _, _ in taken.values())
+    processor = sum(cost[3] for cost in taken.values())
+    minutes = {name: cost[2] for name, cost in taken.items()}
     beside = minutes.pop(BESIDE)
-    page = PAGE.format(studies=table(head, lines), alone=sum(minutes.values()), beside=beside)
+    page = PAGE.format(
+        studies=table(head, lines),
+        alone=sum(minutes.values()),
+        missing=f"without {unknown} rows whose cost is not known" if unknown else "all rows counted",
+        beside=beside,
+        processor=processor,
+        least=processor / 2,
+    )
     write_file(TARGET, page.encode())
 
 
