@@ -77,8 +77,8 @@ Tables 2 and 6, and divided by as much as the weights in Table 5, where they are
 ## Table 2: iterations
 
 "full" is the iteration with the best total, as in the paper, so it is chosen on the test questions; so is the paper's "early
-stop", the best one between the first and that. "held out" stops where 2 % of the seen pairs are fitted best: nothing of the
-test is used.
+stop", the best one between the first and that. "held out" stops where 2 % of the seen pairs, and cells without any, are
+fitted best: nothing of the test is used.
 
 {steps}
 ## Figure 1
