@@ -65,6 +65,26 @@ def test_the_report_holds_vectors_page_and_json(corpus, pairs, tmp_path, firth):
     firth("compare", corpus, "-m", "psd", "--sets", pairs, "-o", target).complains("exists already")
 
 
+def test_the_memory_of_a_recipe_does_not_hold_what_others_left(corpus, pairs, monkeypatch, tmp_path):
+    from firthian.compare import comparison
+
+    real, ballast = comparison.train, []
+
+    def train(*given, **options):
+        made = real(*given, **options)
+        # written to, or the system would not give the memory
+        ballast.append(np.ones(15_000_000))
+        return made
+
+    monkeypatch.setattr(comparison, "train", train)
+    found = compare_recipes(
+        corpus, ["svd", "psd", "ppmi"], vector_size=2, sets=[str(pairs)], output=tmp_path / "report"
+    )
+    peaks = [entry.peak_bytes for entry in found.entries]
+    assert len(ballast) == 3
+    assert max(peaks) - min(peaks) < 80e6
+
+
 def test_equal_settings_are_counted_once(corpus, pairs, monkeypatch):
     from firthian.compare import comparison
 

@@ -8,7 +8,7 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import Plan
-from firthian.memory import Problem, check_budget
+from firthian.memory import Problem, anonymous_bytes, check_budget
 from firthian.parallel import Executor
 from firthian.progress import Progress, Silent
 from firthian.recipes import Recipe, find_recipe
@@ -240,13 +240,19 @@ class _Bench:
         for name, one in ready.items():
             plan.check_vocabulary(name, one.vocabulary)
         entries, found = [], {}
+        began = anonymous_bytes()
         for candidate in candidates:
+            # What the ones before have left behind is not this one's.
+            held = anonymous_bytes() - began
             entry, vectors = self._train(ready[candidate.name])
-            entries.append(entry)
-            found[candidate.name] = vectors
+            entries.append(replace(entry, peak_bytes=max(0, entry.peak_bytes - held)))
             if keep is not None:
                 keep.mkdir(exist_ok=True)
-                vectors.save(keep / _file_name(candidate.name))
+                place = keep / _file_name(candidate.name)
+                vectors.save(place)
+                # Mapped, so that what was trained does not stay in memory; it moves to its place with the folder.
+                vectors = Vectors.load(place)
+            found[candidate.name] = vectors
         evaluation = plan.evaluate(found, Run.create(self.seed, progress=self.progress, executor=self.executor))
         return Comparison(entries, evaluation, _machine(self.executor.workers))
 
