@@ -49,7 +49,7 @@ test-slow: $(STAMPS)/dev  ## the long tests too
 	$(BIN)/pytest -n 2 --dist loadgroup -m 'not cluster'
 
 test-cluster: $(STAMPS)/dev  ## every recipe, and every kind of loss, on Ray clusters that the tests start and stop
-	$(BIN)/pytest -n 0 tests/cluster
+	$(BIN)/pytest -n 0 tests/runtime/cluster
 
 test-heavy: $(STAMPS)/heavy  ## exports in the libraries that need torch, the notebook in Jupyter
 	$(BIN)/pytest -m slow tests/vectors/test_exports_heavy.py tests/notebook

@@ -26,10 +26,10 @@ from benchmarks.results import Results
 from firthian.adapt import PAClassifier, RPAClassifier
 from firthian.adapt.documents import count_words, learn_vocabulary, tokenize
 from firthian.adapt.labelled import read_labelled
-from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.types import TypeTable, VocabularyLimits
 from firthian.datasets import locate
 from firthian.evaluate.classification import TASKS
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import TypeTable, VocabularyLimits
 from firthian.vectors.loading import open_vectors
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks import corpora
 from benchmarks.counting import folder_hash
-from firthian.storage import write_file
+from firthian.disk.artifact import write_file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "cluster.json"
@@ -32,8 +32,8 @@ ONE = """
 import json, sys, time
 from contextlib import nullcontext
 import firthian as ft
-from firthian.cluster import connect
-from firthian.parallel import Threads
+from firthian.runtime.cluster import connect
+from firthian.runtime.executor import Threads
 job, kind, workers, corpus, target = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]
 head = target + "-head.txt"
 with open(corpus, "rb") as source, open(head, "wb") as file:

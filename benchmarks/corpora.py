@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from firthian.corpus.files import open_bytes
 from firthian.datasets import locate
+from firthian.text.files import open_bytes
 
 FOLDER = Path(__file__).parents[1] / "build" / "corpora"
 

@@ -19,10 +19,10 @@ import numpy as np
 
 import firthian as ft
 from benchmarks.results import Results
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.datasets.word_tasks import Questions
 from firthian.errors import require
-from firthian.evaluate.files import Questions
 from firthian.evaluate.sets import open_set
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 
 WORDS, SIZE = 18_000, 300

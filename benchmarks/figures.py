@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks import scale_report
 from benchmarks.measured import read, short, signed
-from firthian import cost
+from firthian.runtime import cost
 from studies.common import SETS
 
 ROOT = Path(__file__).parents[1]

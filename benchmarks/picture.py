@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers import PEERS
-from firthian.explore.figures import save_figure
+from firthian.disk.figures import save_figure
 from firthian.explore.labels import draw_labels
 from studies.common import SETS
 

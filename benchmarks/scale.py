@@ -1,7 +1,7 @@
 """What counting and training cost, by tokens, words, pairs and dimensions: measured, fitted, checked on runs left out.
 
 ``python -m benchmarks.scale measure [WHAT ...]`` adds the runs that ``results/scale.json`` lacks (WHAT: ``count``, ``budget``,
-``rounds`` or a recipe); ``fit`` writes the constants to ``src/firthian/cost.json``; ``show`` prints the tables of
+``rounds`` or a recipe); ``fit`` writes the constants to ``src/firthian/runtime/cost.json``; ``show`` prints the tables of
 docs/scale.md; ``plot`` draws its picture.
 """
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks import corpora
 from benchmarks.timing import FIRTH, run
-from firthian.cooccurrence.counts import Counts
-from firthian.cost import CONSTANTS, FEATURES, Size, features
-from firthian.storage import write_file
+from firthian.counts.counts import Counts
+from firthian.disk.artifact import write_file
+from firthian.runtime.cost import CONSTANTS, FEATURES, Size, features
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "scale.json"
@@ -144,8 +144,8 @@ def rounds() -> dict[str, float]:
     A product by fewer columns than the factor has counts as that part of one.
     """
     import firthian as ft
-    from firthian.recipes import find_recipe
-    from firthian.solvers.operators import SparseOperator
+    from firthian.learn.linalg.operators import SparseOperator
+    from firthian.learn.recipes import find_recipe
 
     counts = ft.count(_part(1, WORK), workers=2)
     times, dimension, found = SparseOperator.times, 50, {}

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale import SPREAD, load, results, size_of
-from firthian import cost
-from firthian.cost import Size, predict
-from firthian.memory import show_size
+from firthian.runtime import cost
+from firthian.runtime.cost import Size, predict
+from firthian.runtime.memory import show_size
 from studies.common import table
 
 Row = dict[str, Any]

@@ -19,8 +19,8 @@ from benchmarks import corpora
 from benchmarks.peers import PEERS
 from benchmarks.results import Results
 from benchmarks.timing import FIRTH, best
-from firthian.recipes import RECIPES, find_recipe
-from firthian.training import DEFAULT_RECIPE
+from firthian.learn.recipes import RECIPES, find_recipe
+from firthian.learn.train import DEFAULT_RECIPE
 from studies.common import HELD_OUT, SHORT, score_cells, scores, table
 
 #: What the others are divided by.

@@ -12,7 +12,7 @@ from firthian.explore.cloud import plot_cloud
 from firthian.explore.map_plot import write_map
 from firthian.explore.projection import Options
 from firthian.explore.word_map import make_map
-from firthian.models.bounds import curvature, height, sigmoid
+from firthian.learn.bayes.bounds import curvature, height, sigmoid
 from firthian.vectors.vectors import Vectors
 from studies.bayes_data import Data
 from studies.bayes_text import default_vectors

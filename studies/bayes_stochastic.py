@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 import firthian as ft
-from firthian.cooccurrence.counting import CountJob, HowToRun
-from firthian.cooccurrence.counts import Counts
-from firthian.cooccurrence.tokens import Tokens
-from firthian.models.bayes import BayesianLogistic, Side, sampled_events, transposed
-from firthian.models.svi import Likelihood, StreamedLogistic
-from firthian.run import Run
-from firthian.solvers.streaming import Natural, Stream, finish_stream
-from firthian.solvers.variational import VariationalSweeps
+from firthian.counts.counting import CountJob, HowToRun
+from firthian.counts.counts import Counts
+from firthian.counts.tokens import Tokens
+from firthian.learn.bayes.model import BayesianLogistic, Side, sampled_events, transposed
+from firthian.learn.bayes.streaming import Natural, Stream, finish_stream
+from firthian.learn.bayes.svi import Likelihood, StreamedLogistic
+from firthian.learn.bayes.variational import VariationalSweeps
+from firthian.runtime.run import Run
 from studies.bayes_data import Data, cells, figures
 from studies.common import Study, table, timed
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from firthian.explore.bayes_plots import plot_bound_by_dimension, plot_bounds, plot_relevance
-from firthian.models.bayes import BayesianLogistic
-from firthian.run import Run
-from firthian.solvers.calibration import calibrate, score_moments
-from firthian.solvers.rotation import LIVE_SHARE, signal_shares
-from firthian.solvers.variational import VariationalSweeps
+from firthian.learn.bayes.calibration import calibrate, score_moments
+from firthian.learn.bayes.model import BayesianLogistic
+from firthian.learn.bayes.rotation import LIVE_SHARE, signal_shares
+from firthian.learn.bayes.variational import VariationalSweeps
+from firthian.runtime.run import Run
 from studies.bayes_data import Data
 from studies.common import Study, table
 

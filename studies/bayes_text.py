@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 import firthian as ft
-from firthian.models.bayes import BayesianLogistic
-from firthian.run import Run
-from firthian.solvers.base import Solution
-from firthian.solvers.calibration import calibrate
-from firthian.solvers.posterior import State
-from firthian.solvers.variational import VariationalSweeps
+from firthian.learn.bayes.calibration import calibrate
+from firthian.learn.bayes.model import BayesianLogistic
+from firthian.learn.bayes.posterior import State
+from firthian.learn.bayes.variational import VariationalSweeps
+from firthian.learn.solver import Solution
+from firthian.runtime.run import Run
 from studies.bayes_data import Data, cells, figures
 from studies.chunking import PAPER as THESIS_CHUNKING
 from studies.common import Study, skip_gram, table, timed

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import firthian as ft
-from firthian.recipes import RECIPES
+from firthian.learn.recipes import RECIPES
 from studies.common import HELD_OUT, SHORT, Study, arguments, corpus_path, score_cells, scores, table, timed
 
 DIMENSION = 150

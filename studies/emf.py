@@ -16,8 +16,8 @@ from typing import Any
 
 import firthian as ft
 from firthian.datasets import locate
-from firthian.evaluate.files import Questions, read
-from firthian.models.semf import split_questions
+from firthian.datasets.word_tasks import Questions, read
+from firthian.learn.likelihood.semf import split_questions
 from studies.common import Study, arguments, corpus_path, timed
 from studies.emf_page import write_page
 

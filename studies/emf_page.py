@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from firthian.explore.figures import COLOURS, save_figure
+from firthian.disk.figures import COLOURS, save_figure
 from studies.common import Study, table
 
 #: Table 1 of the paper, per cent: (k, method) -> figures at least counts of 3000, 4000, 5000, 6000.

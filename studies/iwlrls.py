@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import firthian as ft
-from firthian.recipes import find_recipe
-from firthian.run import Run
-from firthian.solvers.cells import combine
-from firthian.solvers.iwlrls import IWLRLS, Sweeps
+from firthian.learn.cells import combine
+from firthian.learn.likelihood.iwlrls import IWLRLS, Sweeps
+from firthian.learn.recipes import find_recipe
+from firthian.runtime.run import Run
 from studies.common import Study, arguments, corpus_path, scores, timed
 from studies.iwlrls_page import write_page
 

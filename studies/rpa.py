@@ -19,10 +19,10 @@ import firthian as ft
 from firthian.adapt import PAClassifier, RPAClassifier, search_parameters
 from firthian.adapt.documents import learn_vocabulary, tokenize
 from firthian.adapt.labelled import LabelledText, read_labelled
-from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.types import VocabularyLimits
 from firthian.datasets import locate
 from firthian.evaluate.classification import TASKS
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import VocabularyLimits
 from studies import rpa_figures, rpa_page
 from studies.common import ROOT, Study, arguments
 

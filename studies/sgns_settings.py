@@ -18,11 +18,11 @@ import numpy as np
 import firthian as ft
 from benchmarks import corpora
 from firthian.datasets import locate
-from firthian.recipes import find_recipe
-from firthian.run import Run
-from firthian.solvers import steps, unseen
-from firthian.solvers.alternating import solution, started, sweep
-from firthian.storage import write_file
+from firthian.disk.artifact import write_file
+from firthian.learn.likelihood import steps, unseen
+from firthian.learn.likelihood.alternating import solution, started, sweep
+from firthian.learn.recipes import find_recipe
+from firthian.runtime.run import Run
 from studies.common import HELD_OUT, QUICK, SETS, SHORT, Study, arguments, corpus_path, score_cells, scores, table
 
 OTHER_BEGIN = 200_000_000

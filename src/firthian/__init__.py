@@ -16,28 +16,28 @@ from typing import TYPE_CHECKING, Any
 from firthian._version import __version__
 
 if TYPE_CHECKING:
-    from firthian.cooccurrence.counting import count
-    from firthian.cooccurrence.counts import Counts
-    from firthian.cooccurrence.merging import merge
-    from firthian.corpus.tokenizer import Tokenizer
-    from firthian.corpus.vocabulary import Vocabulary
+    from firthian.counts.counting import count
+    from firthian.counts.counts import Counts
+    from firthian.counts.merging import merge
     from firthian.errors import FirthianError
     from firthian.evaluate.run import evaluate
-    from firthian.training import train
+    from firthian.learn.train import train
+    from firthian.text.tokenizer import Tokenizer
+    from firthian.text.vocabulary import Vocabulary
     from firthian.vectors.loading import load
     from firthian.vectors.vectors import Vectors
 
 #: Public names and where they live; a name is imported when it is first used, so that ``import firthian`` stays quick.
 _HOMES = {
-    "Counts": "firthian.cooccurrence.counts",
+    "Counts": "firthian.counts.counts",
     "FirthianError": "firthian.errors",
-    "Tokenizer": "firthian.corpus.tokenizer",
-    "Vocabulary": "firthian.corpus.vocabulary",
-    "count": "firthian.cooccurrence.counting",
+    "Tokenizer": "firthian.text.tokenizer",
+    "Vocabulary": "firthian.text.vocabulary",
+    "count": "firthian.counts.counting",
     "evaluate": "firthian.evaluate",
     "load": "firthian.vectors.loading",
-    "merge": "firthian.cooccurrence.merging",
-    "train": "firthian.training",
+    "merge": "firthian.counts.merging",
+    "train": "firthian.learn.train",
     "Vectors": "firthian.vectors.vectors",
 }
 

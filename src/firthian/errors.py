@@ -1,10 +1,11 @@
-"""The one kind of error a user can cause: what is wrong, where, and the remedy."""
+"""Errors a user can fix: what is wrong, where, and the remedy."""
 
 from __future__ import annotations
 
 import errno
 import importlib
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from types import ModuleType
 
@@ -17,20 +18,35 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 300]} … {text[-300:]}"
 
 
-class FirthianError(Exception):
-    """A mistake the user can mend: one line that says what and where, one that says what to do.
+#: An option in a message: `name` or `name=value`.
+_OPTION = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`\s]*))?`")
 
-    >>> raise FirthianError("corpus.txt is empty", hint="give a file with text")
+
+def _as_argument(name: str, value: str | None) -> str:
+    return name if value is None else f"{name}={value}"
+
+
+class FirthianError(Exception):
+    """A mistake the user can fix: one line that says what is wrong and where, and a hint that says what to do.
+
+    Options stand between backquotes under their Python names, as in ```min_count``` or ```memory=4GB```. Python users
+    see them so; the command line renders them as flags.
+
+    >>> raise FirthianError("corpus.txt is empty", hint="lower `min_count`")
     Traceback (most recent call last):
     ...
-    firthian.errors.FirthianError: corpus.txt is empty: give a file with text
+    firthian.errors.FirthianError: corpus.txt is empty: lower min_count
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
         message, hint = _shortened(message), _shortened(hint)
         super().__init__(message, hint)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint = self.render(_as_argument)
+
+    def render(self, option: Callable[[str, str | None], str]) -> tuple[str, str]:
+        """Return message and hint, each option as ``option(name, value)`` spells it."""
+        message, hint = (_OPTION.sub(lambda match: option(match[1], match[2]), text) for text in self.args)
+        return message, hint
 
     def __str__(self) -> str:
         return f"{self.message}: {self.hint}" if self.hint else self.message

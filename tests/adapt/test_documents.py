@@ -13,10 +13,10 @@ from firthian.adapt import documents as module
 from firthian.adapt.documents import count_words, learn_vocabulary, tokenize
 from firthian.adapt.examples import inverse_document_frequency, scale, weigh
 from firthian.adapt.labelled import read_labelled, read_texts
-from firthian.corpus.segments import cut_segments
-from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.types import TypeTable, VocabularyLimits
 from firthian.errors import FirthianError
+from firthian.text.segments import cut_segments
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import TypeTable, VocabularyLimits
 
 words = st.sampled_from(["ab", "c", "déjà", "e-f", "x"])
 

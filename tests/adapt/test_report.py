@@ -96,7 +96,7 @@ def test_bytes_that_are_no_text_are_told(tmp_path, labelled, firth):
 
 
 def test_classify_calls_no_function_that_only_a_file_names(tmp_path, labelled, firth):
-    own = "tests.corpus.my_tokenizer:letters"
+    own = "tests.text.my_tokenizer:letters"
     done = firth(
         "adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve", "--set", f"tokenizer={own}"
     )

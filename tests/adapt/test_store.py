@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("sklearn")
 from firthian.adapt import PAClassifier, RPAClassifier, load
-from firthian.corpus.tokenizer import Tokenizer
+from firthian.disk.artifact import write_manifest
 from firthian.errors import FirthianError
-from firthian.storage import write_manifest
+from firthian.text.tokenizer import Tokenizer
 
 KINDS = [
     pytest.param(lambda v: RPAClassifier("random:8"), id="random"),

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 pytest.importorskip("sklearn")
-from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate import chunk_features, chunking, classification, evaluate
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 from tests.adapt.conftest import COMMON, TOPICS
 

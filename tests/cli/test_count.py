@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import firthian as ft
-from firthian.corpus.readers import Files
+from firthian.text.readers import Files
 
 Firth = Callable[..., Any]
 
@@ -345,7 +345,7 @@ def test_a_full_disk(small_disk: Path, tmp_path: Path) -> None:
 def test_a_disk_that_is_full_while_an_old_target_is_there(
     firth: Firth, corpus: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from firthian.storage import ArrayWriter
+    from firthian.disk.artifact import ArrayWriter
 
     assert firth("count", corpus, "-o", target).code == 0
     old = {item.name: item.read_bytes() for item in target.iterdir()}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import firthian as ft
-from firthian.corpus.readers import Files
+from firthian.text.readers import Files
 
 Firth = Callable[..., Any]
 

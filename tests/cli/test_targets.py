@@ -85,7 +85,7 @@ def test_a_signal_leaves_nothing_of_merge(
     firth: Firth, place: Path, ended: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = set(place.iterdir())
-    monkeypatch.setattr("firthian.cooccurrence.merging.write_counts", ended)
+    monkeypatch.setattr("firthian.counts.merging.write_counts", ended)
     assert firth("merge", place / "counts", place / "counts", "-o", place / "both").code == 143
     assert set(place.iterdir()) == before
 

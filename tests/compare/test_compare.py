@@ -100,7 +100,7 @@ def test_equal_settings_are_counted_once(corpus, pairs, monkeypatch):
     assert calls == []
     assert [entry.vector_size for entry in result.entries] == [2, 3, 2]
     assert {entry.counting for entry in result.entries} == {"as given"}
-    from firthian.corpus.readers import Files
+    from firthian.text.readers import Files
 
     result = compare_recipes(
         Files([str(corpus)]), ["psd:dim=2", "svd:dim=2", "glove:dim=2,epochs=1"], sets=[str(pairs)]

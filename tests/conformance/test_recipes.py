@@ -10,8 +10,8 @@ import pytest
 
 import firthian as ft
 from firthian.errors import FirthianError
-from firthian.forecast import forecast
-from firthian.recipes import RECIPES, Recipe, find_recipe
+from firthian.learn.forecast import forecast
+from firthian.learn.recipes import RECIPES, Recipe, find_recipe
 
 NAMES = [recipe.name for recipe in RECIPES]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import firthian as ft
-from firthian import recipes
+from firthian.learn import recipes
 
 PAGE = Path(__file__).parents[2] / "docs" / "add_a_model.md"
 
@@ -27,9 +27,9 @@ def test_the_toy_model_is_short(blocks):
 
 def test_the_toy_model_trains_and_obeys_its_options(blocks, monkeypatch):
     model, row = blocks
-    module = types.ModuleType("firthian.models.difference")
+    module = types.ModuleType("firthian.learn.difference")
     exec(compile(model, "difference.py", "exec"), module.__dict__)
-    monkeypatch.setitem(sys.modules, "firthian.models.difference", module)
+    monkeypatch.setitem(sys.modules, "firthian.learn.difference", module)
     names: dict[str, object] = {}
     exec(compile(row, "recipes.py", "exec"), names)
     monkeypatch.setattr(recipes, "RECIPES", (*recipes.RECIPES, names["DIFFERENCE"]))

@@ -130,7 +130,7 @@ def test_flags_named_in_passing_exist() -> None:
 
 
 def test_every_recipe_has_a_line() -> None:
-    from firthian.recipes import RECIPES
+    from firthian.learn.recipes import RECIPES
 
     text = (DOCS / "recipes.md").read_text()
     rows = dict(re.findall(r"^\| `([\w-]+)`([^|]*)\|", text, flags=re.MULTILINE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 
 

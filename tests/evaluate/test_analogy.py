@@ -10,12 +10,12 @@ import pytest
 import scipy.sparse
 
 import firthian as ft
-from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate import Questions, analogy, compare_analogy
 from firthian.evaluate.words import Lookup
 from firthian.kernels.analogies import best_answers, sparse_products
-from firthian.run import Run
+from firthian.runtime.run import Run
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 from tests.evaluate.conftest import planted, random_vectors
 from tests.reference import analogy as slow

@@ -10,7 +10,7 @@ import pytest
 import firthian as ft
 from firthian.evaluate.analogy import answer
 from firthian.evaluate.words import Lookup
-from firthian.run import Run
+from firthian.runtime.run import Run
 from tests.evaluate.conftest import planted
 
 with warnings.catch_warnings():

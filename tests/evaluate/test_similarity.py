@@ -8,11 +8,11 @@ import scipy.sparse
 from scipy import stats
 
 import firthian as ft
-from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate import Pairs, compare_similarity, similarity
 from firthian.evaluate.scores import score_pairs
-from firthian.packing import pack
+from firthian.kernels.packing import pack
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 from tests.evaluate.conftest import random_vectors
 

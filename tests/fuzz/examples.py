@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 import firthian as ft
-from firthian.checkpoints import OnDisk
-from firthian.cooccurrence.rows import RowBlock, write_run
-from firthian.corpus.segments import tokenize_text, write_segment
-from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.counts.rows import RowBlock, write_run
+from firthian.disk.checkpoints import OnDisk
+from firthian.disk.safetensors import write_tensors
+from firthian.text.segments import tokenize_text, write_segment
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.formats import write_vectors
-from firthian.vectors.safetensors import write_tensors
 from firthian.vectors.vectors import Vectors
 from tests.fuzz.folders import pack_folder
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from firthian.storage import _canonical, _header
+from firthian.disk.artifact import _canonical, _header
 from tests.fuzz.edits import Draws, edit_bytes, edit_json
 
 Files = dict[str, bytes]

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 #: Kernels are compiled from their bytecode, which must be as it was written; only what reads files is watched.
-UNWATCHED = ["firthian.kernels", "firthian.models", "firthian.solvers"]
+UNWATCHED = ["firthian.kernels", "firthian.learn"]
 
 
 def main() -> None:

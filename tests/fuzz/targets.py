@@ -25,22 +25,22 @@ import numpy as np
 import firthian as ft
 from firthian.adapt import load as load_classifier
 from firthian.adapt.labelled import read_labelled, read_texts
-from firthian.checkpoints import OnDisk
-from firthian.cooccurrence.counts import Counts
-from firthian.cooccurrence.merging import merge
-from firthian.cooccurrence.rows import finished_runs, merge_blocks
-from firthian.corpus.phrases import PhraseOptions
-from firthian.corpus.readers import Files
-from firthian.corpus.segments import cut_segments, read_segment, tokenize_segment, tokenize_text
-from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.types import TypeTable
-from firthian.corpus.word_lists import read_words
+from firthian.counts.counts import Counts
+from firthian.counts.merging import merge
+from firthian.counts.rows import finished_runs, merge_blocks
+from firthian.datasets import word_tasks as evaluation
+from firthian.disk.checkpoints import OnDisk
+from firthian.disk.safetensors import read_tensors
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
-from firthian.evaluate import files as evaluation
-from firthian.parallel import Threads
+from firthian.runtime.executor import Threads
+from firthian.text.phrases import PhraseOptions
+from firthian.text.readers import Files
+from firthian.text.segments import cut_segments, read_segment, tokenize_segment, tokenize_text
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import TypeTable
+from firthian.text.word_lists import read_words
 from firthian.vectors.formats import read_vectors
-from firthian.vectors.safetensors import read_tensors
 from firthian.vectors.vectors import Vectors
 from tests.fuzz import examples
 from tests.fuzz.edits import Edit, edit_bytes, edit_json_lines

@@ -22,18 +22,18 @@ from scipy.sparse import csr_array
 
 import firthian as ft
 from firthian.adapt.labelled import read_labelled
-from firthian.cooccurrence.counts import Counts
-from firthian.corpus import readers
-from firthian.corpus.files import open_bytes, text_bytes
-from firthian.corpus.readers import Files
-from firthian.corpus.tokenizer import Tokenizer, composed
-from firthian.corpus.vocabulary import Vocabulary
-from firthian.corpus.word_lists import read_words
+from firthian.counts.counts import Counts
+from firthian.datasets import word_tasks as evaluation
+from firthian.disk.artifact import read_array, write_array
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
-from firthian.evaluate import files as evaluation
 from firthian.explore import projection
-from firthian.storage import read_array, write_array
+from firthian.text import readers
+from firthian.text.files import open_bytes, text_bytes
+from firthian.text.readers import Files
+from firthian.text.tokenizer import Tokenizer, composed
+from firthian.text.vocabulary import Vocabulary
+from firthian.text.word_lists import read_words
 from firthian.vectors.formats import read_vectors
 from firthian.vectors.vectors import Vectors
 from tests.fuzz import driver, examples
@@ -158,7 +158,7 @@ def test_a_record_of_short_lines_without_end(tmp_path: Path, monkeypatch: pytest
 
 _READ = """
 import resource, sys
-from firthian.corpus.files import open_bytes
+from firthian.text.files import open_bytes
 held = next(line for line in open("/proc/self/status") if line.startswith("VmData"))
 limit = int(held.split()[1]) * 1024 + (200 << 20)
 for path in sys.argv[1:]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import firthian as ft
 from firthian import FirthianError, Vectors, Vocabulary
-from firthian.corpus.tokenizer import Tokenizer
+from firthian.text.tokenizer import Tokenizer
 from firthian.vectors.formats import read_vectors, write_vectors
 from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.formats.static import never_in_texts

@@ -87,7 +87,7 @@ def test_weights_and_quantised_vocabularies(tmp_path: Path) -> None:
 
 def test_the_folder_of_a_module(tmp_path: Path) -> None:
     """Newer releases of sentence-transformers keep the module in a folder of its own; rows may be without a token."""
-    from firthian.vectors.safetensors import write_tensors
+    from firthian.disk.safetensors import write_tensors
 
     model, names = foreign(tmp_path / "m", "wordpiece")
     module = tmp_path / "s" / "0_StaticEmbedding"
@@ -104,7 +104,7 @@ def test_the_folder_of_a_module(tmp_path: Path) -> None:
 
 
 def test_what_is_no_static_model(tmp_path: Path) -> None:
-    from firthian.vectors.safetensors import write_tensors
+    from firthian.disk.safetensors import write_tensors
 
     foreign(tmp_path / "m", "wordpiece")
     tokenizer = tmp_path / "m" / "tokenizer.json"
@@ -226,7 +226,7 @@ def test_the_command_converts_foreign_folders(firth, tmp_path: Path) -> None:
 
 
 def test_words_that_share_vectors_may_not_fill_memory(tmp_path: Path) -> None:
-    from firthian.vectors.safetensors import write_tensors
+    from firthian.disk.safetensors import write_tensors
 
     folder = tmp_path / "m"
     folder.mkdir()
@@ -240,7 +240,7 @@ def test_words_that_share_vectors_may_not_fill_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("body", [{}, {"record": 3}, {"record": {"transforms": 5}}, {"record": {"counts": [1]}}])
 def test_a_note_of_ours_that_says_nothing(body: dict[str, object], tmp_path: Path) -> None:
-    from firthian.storage import write_manifest
+    from firthian.disk.artifact import write_manifest
 
     Vectors(matrix_for(3), Vocabulary(["a", "b", "c"])).to_model2vec(tmp_path / "m")
     write_manifest(tmp_path / "m" / "firthian.json", "export", 1, body)

@@ -11,8 +11,8 @@ from firthian import FirthianError, Vectors, Vocabulary
 from firthian.errors import UnknownWordError
 from firthian.evaluate.analogy import METHODS, answer
 from firthian.evaluate.words import Lookup
-from firthian.parallel import Threads
-from firthian.run import Run
+from firthian.runtime.executor import Threads
+from firthian.runtime.run import Run
 from firthian.vectors import search
 from tests.reference import neighbours as twin
 

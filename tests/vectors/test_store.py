@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firthian import FirthianError, Vectors, Vocabulary, load
-from firthian.storage import read_manifest, write_manifest
+from firthian.disk.artifact import read_manifest, write_manifest
 
 WORDS = Vocabulary(["the", "New York", "naïve", ""], [4, 3, 2, 1])
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from firthian import FirthianError, Vectors, Vocabulary
-from firthian.packing import pack
+from firthian.kernels.packing import pack
 from firthian.vectors import uncertainty as ask
 from firthian.vectors.formats import write_vectors
 from firthian.vectors.formats.gensim import from_gensim

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from firthian import Counts, Vectors, Vocabulary, count, load, merge, train
-from firthian.corpus.phrases import PhraseOptions
-from firthian.storage import write_manifest
+from firthian.disk.artifact import write_manifest
+from firthian.text.phrases import PhraseOptions
 
 
 @pytest.fixture
@@ -127,11 +127,11 @@ def test_score(firth, psd: Path, tmp_path: Path) -> None:
 
 def test_score_calls_no_function_that_only_a_file_names(firth, psd: Path, tmp_path: Path) -> None:
     vectors = Vectors.load(psd)
-    vectors.record["counts"]["settings"]["tokenizer"] = "tests.corpus.my_tokenizer:letters"
+    vectors.record["counts"]["settings"]["tokenizer"] = "tests.text.my_tokenizer:letters"
     vectors.save(tmp_path / "foreign")
     (tmp_path / "text.txt").write_text("tea with milk\n")
     firth("score", tmp_path / "foreign", tmp_path / "text.txt").complains("my_tokenizer:letters", "--tokenizer")
-    named = ("--tokenizer", "tests.corpus.my_tokenizer:letters", "--json")
+    named = ("--tokenizer", "tests.text.my_tokenizer:letters", "--json")
     assert json.loads(firth("score", tmp_path / "foreign", tmp_path / "text.txt", *named).out)["tokens"] == 11
 
 

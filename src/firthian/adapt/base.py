@@ -15,10 +15,11 @@ from firthian.adapt.examples import Examples, inverse_document_frequency, scale,
 from firthian.adapt.learner import Rule
 from firthian.adapt.ngrams import is_ngram
 from firthian.adapt.vectors import FirstPhi, GivenPhi, first_phi
-from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.types import TypeTable, VocabularyLimits
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.arrays import Array
 from firthian.errors import require
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import TypeTable, VocabularyLimits
+from firthian.text.vocabulary import Vocabulary
 
 require("sklearn", "sklearn")
 
@@ -31,8 +32,6 @@ from sklearn.utils.validation import (  # noqa: E402
     column_or_1d,
     validate_data,
 )
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 __all__ = ["DocumentClassifier", "check_is_fitted"]
 

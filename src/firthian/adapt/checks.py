@@ -11,8 +11,8 @@ import numpy as np
 
 from firthian.adapt.ensemble import MULTI_CLASS
 from firthian.adapt.examples import SCALINGS, WEIGHTINGS
-from firthian.corpus.tokenizer import Tokenizer
 from firthian.errors import FirthianError, suggest
+from firthian.text.tokenizer import Tokenizer
 
 #: Runs of words longer than this are too rare to be worth their room.
 LONGEST_NGRAM = 5

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from firthian.adapt.ngrams import add_ngrams, is_ngram
-from firthian.corpus.readers import Documents
-from firthian.corpus.segments import Segment, cut_segments, tokenize_text
-from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.types import TypeTable, VocabularyLimits
-from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.text.readers import Documents
+from firthian.text.segments import Segment, cut_segments, tokenize_text
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import TypeTable, VocabularyLimits
+from firthian.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from firthian.adapt.examples import Examples
 from firthian.adapt.learner import Learner, Rule
-from firthian.parallel import Threads
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
+from firthian.runtime.executor import Threads
 
 #: ovr: one against the rest, as in the paper; shared: one Phi for all classes, which the paper leaves for later.
 MULTI_CLASS = ("ovr", "shared")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
 
 #: binary: a word is there or not, as in the paper; tfidf: (1 + log count) × idf; given: the numbers as they are.
 WEIGHTINGS = ("binary", "idf", "tfidf", "count", "given")

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from firthian.corpus.files import plain_suffix, whole_text
 from firthian.errors import FirthianError
+from firthian.text.files import plain_suffix, whole_text
 
 _LARGEST_FIELD = 64 << 20
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from firthian.adapt.examples import Examples
-from firthian.run import one_blas_thread
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
+from firthian.runtime.run import one_blas_thread
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from firthian.corpus.segments import Segment
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.text.segments import Segment
 
 #: Stands before the first word of a document; alone it is no feature.
 START = "<s>"

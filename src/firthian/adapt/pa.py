@@ -8,8 +8,7 @@ import numpy as np
 
 from firthian.adapt.base import DocumentClassifier, check_is_fitted
 from firthian.adapt.examples import Examples
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
 
 
 class PAClassifier(DocumentClassifier):

@@ -10,11 +10,10 @@ import numpy as np
 
 from firthian.adapt.base import DocumentClassifier
 from firthian.adapt.rpa import RPAClassifier
+from firthian.arrays import Array
+from firthian.disk.figures import plain_text, save_figure
 from firthian.errors import FirthianError, require
-from firthian.explore.figures import plain_text, save_figure
-from firthian.run import one_blas_thread
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.runtime.run import one_blas_thread
 
 #: Bins of the reliability table.
 _BINS = 10

@@ -12,12 +12,11 @@ from firthian.adapt.examples import Examples
 from firthian.adapt.learner import Rule
 from firthian.adapt.ngrams import is_ngram
 from firthian.adapt.vectors import FirstPhi, OneHotPhi
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.arrays import Array
 from firthian.errors import suggest
-from firthian.run import one_blas_thread
+from firthian.runtime.run import one_blas_thread
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 INNER = ("anchored", "walking")
 

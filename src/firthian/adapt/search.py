@@ -14,11 +14,10 @@ from firthian.adapt.base import DocumentClassifier
 from firthian.adapt.checks import ParameterError
 from firthian.adapt.ensemble import Ensemble, predict_codes
 from firthian.adapt.examples import Examples
+from firthian.arrays import Array
 from firthian.errors import suggest
-from firthian.parallel import Threads
-from firthian.progress import Progress, Silent
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.runtime.executor import Threads
+from firthian.runtime.progress import Progress, Silent
 
 #: The paper's grid (section 5.4).
 PAPER_GRID: dict[str, list[Any]] = {

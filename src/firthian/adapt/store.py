@@ -16,14 +16,13 @@ from firthian.adapt.learner import Learner
 from firthian.adapt.pa import PAClassifier
 from firthian.adapt.rpa import RPAClassifier
 from firthian.adapt.vectors import FirstPhi, GivenPhi, OneHotPhi, RandomPhi, first_phi
-from firthian.corpus.tokenizer import Tokenizer
-from firthian.corpus.types import TypeTable
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.arrays import Array
+from firthian.disk.artifact import crc32, new_folder, read_array, read_manifest, write_manifest
 from firthian.errors import FirthianError, from_os_error
-from firthian.storage import crc32, new_folder, read_array, read_manifest, write_manifest
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import TypeTable
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 KIND = "a classifier"
 VERSION = 1

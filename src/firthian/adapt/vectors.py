@@ -8,11 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.vectors.search import BLOCK_ROWS, dense_rows
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 ONE_HOT = "onehot"
 

@@ -10,7 +10,7 @@ import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Force, Json, Output, Seed, Workers, read_settings, say, show_json
-from firthian.progress import Progress, on_terminal
+from firthian.runtime.progress import Progress, on_terminal
 
 _GRIDS = ("usual", "paper")
 
@@ -50,9 +50,9 @@ def adapt(
 ) -> None:
     """Learn to classify texts, and move word vectors to suit the task."""
     from firthian.adapt.labelled import read_labelled
+    from firthian.disk.artifact import check_folder, check_not_source
+    from firthian.disk.stopping import catching_signals
     from firthian.errors import FirthianError
-    from firthian.stopping import catching_signals
-    from firthian.storage import check_folder, check_not_source
 
     if output is None:
         raise FirthianError("there is no place for the classifier", hint="name a folder with -o")
@@ -85,7 +85,7 @@ def _classifier(
 ) -> tuple[Any, list[str]]:
     from firthian.adapt import PAClassifier, RPAClassifier
     from firthian.errors import FirthianError, suggest
-    from firthian.recipes import Option
+    from firthian.learn.recipes import Option
 
     notes = []
     if method not in ("rpa", "pa"):
@@ -169,8 +169,8 @@ def _fit(
 def _write(classifier: Any, report: dict[str, Any], output: str, force: bool) -> None:
     from firthian.adapt.report import plot
     from firthian.adapt.store import write
+    from firthian.disk.artifact import new_folder, spelled, write_file
     from firthian.errors import FirthianError
-    from firthian.storage import new_folder, spelled, write_file
 
     with new_folder(output, force) as folder:
         write(classifier, folder)

@@ -8,7 +8,7 @@ import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Force, Workers, say
-from firthian.progress import on_terminal
+from firthian.runtime.progress import on_terminal
 
 
 @app.command()
@@ -21,10 +21,10 @@ def add(
     force: Force = False,
 ) -> None:
     """Add words from new counts; old vectors do not change."""
-    from firthian.cooccurrence.counts import Counts
-    from firthian.run import Run
-    from firthian.stopping import catching_signals
-    from firthian.storage import check_folder, check_not_source
+    from firthian.counts.counts import Counts
+    from firthian.disk.artifact import check_folder, check_not_source
+    from firthian.disk.stopping import catching_signals
+    from firthian.runtime.run import Run
     from firthian.vectors.added import add_words
     from firthian.vectors.vectors import Vectors
 

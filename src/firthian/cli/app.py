@@ -14,8 +14,8 @@ import typer
 
 from firthian._version import __version__
 from firthian.cli.help import GROUPS, Verb, Verbs
+from firthian.disk.stopping import Interrupted
 from firthian.errors import FirthianError, from_os_error
-from firthian.stopping import Interrupted
 
 app = typer.Typer(
     name="firth",

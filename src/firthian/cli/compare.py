@@ -21,7 +21,7 @@ from firthian.cli.options import (
     say,
     show_json,
 )
-from firthian.progress import on_terminal
+from firthian.runtime.progress import on_terminal
 
 
 @app.command()
@@ -48,8 +48,8 @@ def compare(
     Each recipe counts a corpus as it likes best (firth models NAME says how); flags of counting change that for all.
     """
     from firthian.compare import compare_recipes
-    from firthian.stopping import catching_signals
-    from firthian.storage import check_folder
+    from firthian.disk.artifact import check_folder
+    from firthian.disk.stopping import catching_signals
 
     if output is not None:
         check_folder(output, force)

@@ -21,7 +21,7 @@ from firthian.cli.options import (
     say,
     show_json,
 )
-from firthian.progress import on_terminal
+from firthian.runtime.progress import on_terminal
 
 
 @app.command()
@@ -43,11 +43,11 @@ def count(
     counting: Any = None,
 ) -> None:
     """Count which words occur near which."""
-    from firthian.cooccurrence.counting import count as count_corpus
-    from firthian.cooccurrence.estimate import estimate
-    from firthian.corpus.readers import Files
+    from firthian.counts.counting import count as count_corpus
+    from firthian.counts.estimate import estimate
+    from firthian.disk.stopping import catching_signals
     from firthian.errors import FirthianError
-    from firthian.stopping import catching_signals
+    from firthian.text.readers import Files
 
     settings = counting.settings()
     source = Files(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))

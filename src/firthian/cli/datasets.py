@@ -9,7 +9,7 @@ import typer
 from firthian.cli.app import app
 from firthian.cli.help import Verbs
 from firthian.cli.options import Json, say, show_json
-from firthian.progress import on_terminal
+from firthian.runtime.progress import on_terminal
 
 if TYPE_CHECKING:
     from firthian.datasets.store import Status
@@ -26,7 +26,7 @@ Names = Annotated[list[str] | None, typer.Argument(help="Names of data sets. [de
 def list_datasets(json: Json = False) -> None:
     """List the data sets: what each is, its size, its licence, where it is now."""
     from firthian.datasets import dataset_names, status
-    from firthian.memory import show_size
+    from firthian.runtime.memory import show_size
 
     found = [status(name) for name in dataset_names()]
     if json:

@@ -16,6 +16,6 @@ def demo(
     workers: Workers = None,
 ) -> None:
     """Fetch a small corpus, count it, and show what comes out."""
-    from firthian.demo import run
+    from firthian.cli.demo_run import run
 
     run(output, workers=workers)

@@ -9,7 +9,7 @@ import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Force, Json, Seed, Workers, read_names, show_json
-from firthian.progress import on_terminal
+from firthian.runtime.progress import on_terminal
 
 
 @app.command()
@@ -39,10 +39,10 @@ def evaluate(
     force: Force = False,
 ) -> None:
     """Say how good vectors are, on common tests and your own."""
+    from firthian.disk.artifact import check_file, printable, write_file
     from firthian.errors import FirthianError
     from firthian.evaluate.run import evaluate as evaluate_vectors
     from firthian.evaluate.suites import DEFAULT_SUITES
-    from firthian.storage import check_file, printable, write_file
 
     if json and csv:
         raise FirthianError("--json and --csv are both given", hint="choose one")

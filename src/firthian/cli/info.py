@@ -17,7 +17,7 @@ def info(
     json: Json = False,
 ) -> None:
     """Describe counts or vectors: size, options, where they come from."""
-    from firthian.inspect import describe
+    from firthian.cli.inspect import describe
 
     facts = describe(Path(path))
     show_json(facts) if json else say("\n".join(_lines(facts)))

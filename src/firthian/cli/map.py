@@ -9,7 +9,7 @@ import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Force, Seed, Workers, refuse_idle, say
-from firthian.progress import on_terminal
+from firthian.runtime.progress import on_terminal
 
 #: Flags that only one of the two pictures heeds, and what to say to whom draws the other.
 _OF_CLOUDS = ("order", "min_count", "skip_frequent"), "without --cloud"
@@ -47,7 +47,7 @@ def draw_map(
     force: Force = False,
 ) -> None:
     """Draw a map of words, or a cloud of the company a word keeps."""
-    from firthian.explore.figures import check_picture
+    from firthian.disk.figures import check_picture
     from firthian.explore.map_plot import SUFFIXES, write_map
     from firthian.explore.projection import Options
     from firthian.explore.word_map import make_map
@@ -71,7 +71,7 @@ def draw_map(
 
 
 def _draw_cloud(source: str, word: str, output: str, force: bool, **choice: Any) -> None:
-    from firthian.cooccurrence.counts import Counts
+    from firthian.counts.counts import Counts
     from firthian.explore.cloud import plot_cloud
 
     made = plot_cloud(Counts.load(source, verify=False), word, output, force=force, **choice)
@@ -86,7 +86,7 @@ def _title(source: str, method: str) -> str:
 
 def _read_words(given: str | None) -> list[str] | None:
     """Give the words of a list or of a file."""
-    from firthian.corpus.word_lists import word_lines
+    from firthian.text.word_lists import word_lines
 
     if given is None:
         return None

@@ -18,10 +18,10 @@ def merge(
     force: Force = False,
 ) -> None:
     """Add the counts of several corpora."""
-    from firthian.cooccurrence.merging import merge as merge_counts
-    from firthian.cooccurrence.merging import same_corpus
-    from firthian.stopping import catching_signals
-    from firthian.storage import check_not_source
+    from firthian.counts.merging import merge as merge_counts
+    from firthian.counts.merging import same_corpus
+    from firthian.disk.artifact import check_not_source
+    from firthian.disk.stopping import catching_signals
 
     for read in counts:
         check_not_source(output, read)

@@ -16,9 +16,9 @@ def models(
     json: Json = False,
 ) -> None:
     """List the recipes, or describe one."""
-    from firthian.recipes import RECIPES, Recipe, find_recipe
-    from firthian.recipes.recipe import LARGE_TEXT
-    from firthian.training import DEFAULT_RECIPE
+    from firthian.learn.recipe import LARGE_TEXT
+    from firthian.learn.recipes import RECIPES, Recipe, find_recipe
+    from firthian.learn.train import DEFAULT_RECIPE
 
     def facts(recipe: Recipe) -> dict[str, object]:
         return {

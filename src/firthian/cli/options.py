@@ -117,8 +117,8 @@ class CountingFlags:
 
     def settings(self) -> dict[str, Any]:
         """Give what the user said, as arguments of ``firthian.count``."""
-        from firthian.corpus.phrases import PhraseOptions
         from firthian.errors import FirthianError
+        from firthian.text.phrases import PhraseOptions
 
         # Not "in (None, False)": 0 equals False, and a zero is something the user said.
         said = {
@@ -214,7 +214,7 @@ def read_settings(pairs: list[str], **flags: Any) -> dict[str, Any]:
 
 def find_source(paths: list[str], counting: dict[str, Any]) -> Any:
     """Take one folder of counts as it is, anything else as a corpus; its reader's settings leave ``counting``."""
-    from firthian.corpus.readers import Files
+    from firthian.text.readers import Files
 
     if len(paths) == 1 and (Path(paths[0]) / "counts.json").is_file():
         return paths[0]

@@ -33,9 +33,9 @@ def score(
     json: Json = False,
 ) -> None:
     """Print how likely documents are, and which words surprised."""
-    from firthian.cooccurrence.counts import Counts
-    from firthian.corpus.readers import Files
+    from firthian.counts.counts import Counts
     from firthian.errors import FirthianError
+    from firthian.text.readers import Files
     from firthian.vectors.documents import tokenizer_of
     from firthian.vectors.likelihood import TextModel, read_documents
     from firthian.vectors.vectors import Vectors

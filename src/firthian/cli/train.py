@@ -25,10 +25,10 @@ from firthian.cli.options import (
     say,
     show_json,
 )
-from firthian.progress import on_terminal
+from firthian.runtime.progress import on_terminal
 
 if TYPE_CHECKING:
-    from firthian.stream_training import StreamSettings
+    from firthian.learn.bayes.stream_training import StreamSettings
 
 
 @app.command()
@@ -71,11 +71,11 @@ def train(
 
     A corpus is counted as the recipe likes best (firth models NAME says how); flags of counting change that.
     """
+    from firthian.disk.stopping import catching_signals
     from firthian.errors import FirthianError
-    from firthian.recipes import find_recipe
-    from firthian.stopping import catching_signals
-    from firthian.training import DEFAULT_RECIPE
-    from firthian.training import train as train_vectors
+    from firthian.learn.recipes import find_recipe
+    from firthian.learn.train import DEFAULT_RECIPE
+    from firthian.learn.train import train as train_vectors
 
     options = read_settings(settings or [], epochs=epochs, negative=negative, covariance=covariance)
     counting_settings, recipe, dimension = counting.settings(), model or DEFAULT_RECIPE, _dimension(vector_size)
@@ -87,7 +87,7 @@ def train(
     else:
         data = find_source(source, counting_settings)
     if dry_run:
-        from firthian.forecast import forecast
+        from firthian.learn.forecast import forecast
 
         if isinstance(dimension, str):
             raise FirthianError(f"a dry run cannot judge --dim {dimension}", hint="give a number, such as --dim 50")
@@ -99,7 +99,7 @@ def train(
     if output is None:
         raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
     if stream is not None:
-        from firthian.stream_training import stream_settings
+        from firthian.learn.bayes.stream_training import stream_settings
 
         idle = {
             "--memory": memory, "--cluster": cluster, "--checkpoint-every": checkpoint_every, "--resume": resume or None,
@@ -129,10 +129,10 @@ def _follow(
     corpus: Any, folder: str, settings: StreamSettings, workers: int | None, output: Path, force: bool, json: bool
 ) -> None:
     """Learn from documents as they come."""
-    from firthian.memory import PeakMemory
-    from firthian.stopping import Interrupted, catching_signals
-    from firthian.storage import check_folder, check_not_source
-    from firthian.stream_training import follow
+    from firthian.disk.artifact import check_folder, check_not_source
+    from firthian.disk.stopping import Interrupted, catching_signals
+    from firthian.learn.bayes.stream_training import follow
+    from firthian.runtime.memory import PeakMemory
 
     check_not_source(output, folder)
     check_folder(output, force)

@@ -13,23 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from firthian._version import __version__
-from firthian.cluster import open_executor
-from firthian.cooccurrence.counting import CountJob, HowToRun, count
-from firthian.cooccurrence.counts import Counts
-from firthian.cooccurrence.tokens import Tokens
-from firthian.corpus.copies import readable_again
-from firthian.corpus.readers import open_corpus
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.counts.counting import CountJob, HowToRun, count
+from firthian.counts.counts import Counts
+from firthian.counts.tokens import Tokens
+from firthian.disk.artifact import check_not_source, new_folder, printable, write_file, write_manifest
 from firthian.errors import FirthianError, from_os_error
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import Plan
-from firthian.memory import Problem, anonymous_bytes, check_budget
-from firthian.parallel import Executor
-from firthian.progress import Progress, Silent
-from firthian.recipes import Recipe, find_recipe
-from firthian.run import Run
-from firthian.storage import check_not_source, new_folder, printable, write_file, write_manifest
-from firthian.training import check_dimension, check_memory, is_counts, refuse_counting, sizes_of, train
+from firthian.learn.recipes import Recipe, find_recipe
+from firthian.learn.train import check_dimension, check_memory, is_counts, refuse_counting, sizes_of, train
+from firthian.runtime.cluster import open_executor
+from firthian.runtime.executor import Executor
+from firthian.runtime.memory import Problem, anonymous_bytes, check_budget
+from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.run import Run
+from firthian.text.copies import readable_again
+from firthian.text.readers import open_corpus
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 
 KIND, VERSION = "report", 1

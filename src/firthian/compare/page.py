@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from firthian.compare.charts import Bar, bars, colour, scatter
 from firthian.evaluate.report import show_p
-from firthian.memory import show_size
+from firthian.runtime.memory import show_size
 
 if TYPE_CHECKING:
     from firthian.compare.comparison import Comparison

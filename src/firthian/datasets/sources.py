@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from firthian.corpus.files import open_bytes
 from firthian.datasets.archives import open_member
 from firthian.datasets.cache import cache_folder
 from firthian.datasets.finishing import Finish
+from firthian.disk.locks import locked
 from firthian.errors import FirthianError, from_os_error, require
-from firthian.locks import locked
+from firthian.text.files import open_bytes
 
 
 class Source(Protocol):

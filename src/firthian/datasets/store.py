@@ -9,9 +9,9 @@ from firthian.datasets.cache import cache_folder
 from firthian.datasets.finishing import unchanged
 from firthian.datasets.registry import Dataset, find_dataset
 from firthian.datasets.sources import LocalFile, Source, check_file, file_sha256
+from firthian.disk.locks import locked
 from firthian.errors import FirthianError, from_os_error
-from firthian.locks import locked
-from firthian.progress import Progress, Silent
+from firthian.runtime.progress import Progress, Silent
 
 
 @dataclass(frozen=True)

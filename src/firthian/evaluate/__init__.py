@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+from firthian.datasets.word_tasks import Pairs, Questions
 from firthian.evaluate.analogy import compare_analogy
-from firthian.evaluate.files import Pairs, Questions
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import evaluate
 from firthian.evaluate.sets import open_set

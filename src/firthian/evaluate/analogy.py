@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
+from firthian.datasets.word_tasks import Questions
 from firthian.errors import FirthianError
-from firthian.evaluate.files import Questions
 from firthian.evaluate.options import Options
 from firthian.evaluate.ranks import mcnemar
 from firthian.evaluate.sets import Set, open_set
 from firthian.evaluate.words import Lookup
-from firthian.run import Run, one_blas_thread
+from firthian.runtime.run import Run, one_blas_thread
 from firthian.vectors.search import EPSILON, cosines_to_unit
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: The two ways to answer, in the order of columns.
 METHODS = ("3cosadd", "3cosmul")

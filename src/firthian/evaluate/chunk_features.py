@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError, require
 from firthian.evaluate.words import spelling
 from firthian.vectors.search import dense_rows
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Names of features that are 1, or names with values; one entry for each word of a sentence.
 Features = list[list[str]] | list[dict[str, float]]

@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from firthian.corpus.files import whole_text
 from firthian.datasets import locate
+from firthian.datasets.word_tasks import LARGEST_BYTES
 from firthian.errors import FirthianError, require, suggest
 from firthian.evaluate.chunk_features import STYLES, Sentence, spelled_words, usual_style, word_features
-from firthian.evaluate.files import LARGEST_BYTES
 from firthian.evaluate.options import whole_number
-from firthian.progress import Progress, Silent
-from firthian.run import Run
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.run import Run
+from firthian.text.files import whole_text
 
 #: The weights of l2 regularisation that are tried (CRFsuite's c2); the best on the development part is used.
 L2 = (0.05, 0.2, 0.5, 1.0, 2.0)

@@ -9,8 +9,8 @@ from firthian.adapt.labelled import LabelledText, read_labelled
 from firthian.datasets import locate
 from firthian.errors import FirthianError, require, suggest
 from firthian.evaluate.options import whole_number
-from firthian.progress import Progress, Silent
-from firthian.run import Run
+from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.run import Run
 
 #: The paper's five tasks: short name -> data set.
 TASKS = {

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from firthian.datasets.word_tasks import Pairs, Questions
 from firthian.errors import FirthianError, suggest
-from firthian.evaluate.files import Pairs, Questions
 from firthian.evaluate.ranks import RESAMPLES
 from firthian.evaluate.scores import check_score
 

@@ -7,11 +7,10 @@ multiplicities in the order of the values, so nothing is sorted twice.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
 
 #: Resamples of a bootstrap, and how many are worked on at once.
 RESAMPLES = 2000

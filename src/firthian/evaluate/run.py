@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firthian.cluster import open_executor
-from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError
 from firthian.evaluate.options import Options
 from firthian.evaluate.ranks import RESAMPLES
@@ -17,9 +15,11 @@ from firthian.evaluate.report import Evaluation
 from firthian.evaluate.sets import Set, choose
 from firthian.evaluate.suites import DEFAULT_SUITES, Suite, check_options, find_suites
 from firthian.evaluate.words import finder
-from firthian.parallel import Executor
-from firthian.progress import Progress
-from firthian.run import Run
+from firthian.runtime.cluster import open_executor
+from firthian.runtime.executor import Executor
+from firthian.runtime.progress import Progress
+from firthian.runtime.run import Run
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 
 Source = Vectors | str | os.PathLike[str]

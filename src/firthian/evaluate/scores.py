@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
 from firthian.vectors import uncertainty
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Pairs are scored in blocks, so that no more than so many vectors are copied at once.
 BLOCK_PAIRS = 512

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from firthian.datasets.word_tasks import Pairs, Questions, read
 from firthian.errors import FirthianError, suggest
-from firthian.evaluate.files import Pairs, Questions, read
 
 #: What each suite asks when the user names no set, in the order of the report.
 SETS = {

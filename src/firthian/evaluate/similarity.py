@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
+from firthian.datasets.word_tasks import Pairs
 from firthian.errors import FirthianError
-from firthian.evaluate.files import Pairs
 from firthian.evaluate.options import Options
 from firthian.evaluate.ranks import RESAMPLES, bootstrap, interval, spearman, williams
 from firthian.evaluate.scores import SCORES, score_pairs
 from firthian.evaluate.sets import Set, open_set
 from firthian.evaluate.words import Lookup
-from firthian.run import Run
+from firthian.runtime.run import Run
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: The purpose of the random numbers of this suite.
 _PURPOSE = 0x51

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.arrays import Array
 from firthian.errors import FirthianError
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)

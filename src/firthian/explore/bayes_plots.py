@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
+from firthian.disk.artifact import check_target
+from firthian.disk.figures import plain_text, save_figure
 from firthian.errors import FirthianError, require
-from firthian.explore.figures import plain_text, save_figure
 from firthian.explore.labels import draw_labels
-from firthian.storage import check_target
 from firthian.vectors.uncertainty import covariances
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _LIVE, _OFF = "#b2182b", "#4d9221"
 

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from firthian.cooccurrence.counts import Counts
+from firthian.arrays import Array
+from firthian.counts.counts import Counts
+from firthian.disk.figures import check_picture, extents_of, plain_text, renderer_of, save_figure
 from firthian.errors import FirthianError, require
 from firthian.explore.contexts import context_words
-from firthian.explore.figures import check_picture, extents_of, plain_text, renderer_of, save_figure
 from firthian.explore.labels import Boxes
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _DPI = 150
 _LARGEST, _SMALLEST = 42.0, 9.0

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.run import one_blas_thread
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.runtime.run import one_blas_thread
 
 #: Centres are found from at most so many rows, evenly spread; every row is then given to its centre.
 _FIT_ROWS = 20_000

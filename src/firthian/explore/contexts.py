@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from firthian.cooccurrence.counts import Counts
+from firthian.counts.counts import Counts
 from firthian.errors import FirthianError, suggest
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 ORDERS = ("pmi", "count")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from firthian.explore.figures import extents_of, plain_text, renderer_of
+from firthian.arrays import Array
+from firthian.disk.figures import extents_of, plain_text, renderer_of
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Box = tuple[float, float, float, float]
 
 #: Where a label's box may stand, as shares of its size: right, left, above, below, and the four corners.

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
+from firthian.disk.figures import COLOURS, check_picture, plain_text, save_figure
 from firthian.errors import require
-from firthian.explore.figures import COLOURS, check_picture, plain_text, save_figure
 from firthian.explore.labels import draw_labels
 from firthian.explore.word_map import WordMap
 from firthian.vectors.formats.base import new_file
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 SUFFIXES = (".html", ".png", ".svg")
 

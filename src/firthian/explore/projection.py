@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
+from firthian.disk.artifact import read_array, write_file
 from firthian.errors import FirthianError, require, suggest
-from firthian.parallel import check_workers
-from firthian.progress import Progress, Silent
-from firthian.run import one_blas_thread
-from firthian.storage import read_array, write_file
+from firthian.runtime.executor import check_workers
+from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.run import one_blas_thread
 from firthian.vectors.search import dense_rows
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 METHODS = ("pca", "tsne", "umap")
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.explore.clusters import find_clusters
 from firthian.explore.projection import Options, project, unit_rows
-from firthian.progress import Progress, Silent
+from firthian.runtime.progress import Progress, Silent
 from firthian.vectors.uncertainty import covariances, has_uncertainty
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Ellipses are given for so many words at most, the first ones: more could not be told apart.
 ELLIPSES = 1000

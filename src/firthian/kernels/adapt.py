@@ -7,12 +7,10 @@ A document is a row of a CSR matrix, ``x``; its vector is ``f = Phi x``, beside 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
 
 #: What a sweep adds to ``tally``: examples on the wrong side, examples that moved the model, inner steps, squared loss.
 MISTAKES, UPDATES, STEPS, SQUARED_LOSS = 0, 1, 2, 3

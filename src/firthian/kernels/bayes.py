@@ -6,12 +6,10 @@ A symmetric matrix is packed as its upper triangle, row by row, off-diagonal ent
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
 
 _ROOT2 = np.sqrt(2.0)
 

@@ -18,12 +18,10 @@ entries with *other* classes; it is kept up to date, as Liang (2005) does, so a 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
 
 
 @njit(cache=True, nogil=True)

@@ -6,12 +6,10 @@ double arithmetic cannot decide are left as NaN for the caller to read in Python
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
 
 #: What became of a number: read, left to the caller, not a number, or a number that is not finite.
 READ, HARD, MALFORMED, NOT_FINITE = 0, 1, 2, 3

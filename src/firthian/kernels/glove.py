@@ -6,14 +6,11 @@ for u, f·r·u for c, f·r for a and b.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
+from firthian.arrays import Array
 from firthian.kernels.selection import counter_random
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @njit(cache=True, nogil=True)

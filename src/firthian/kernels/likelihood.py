@@ -6,12 +6,10 @@ noise k·x_i·x_j^a/Z of the binomial family, exp((2 - p)(a + b)) of those with 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
 
 GAUSSIAN, POISSON, TWEEDIE, BINOMIAL, NEGATIVE_BINOMIAL = 0, 1, 2, 3, 4
 

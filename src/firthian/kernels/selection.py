@@ -5,14 +5,11 @@ Sub-sampling asks a random number that depends on (seed, document, position) alo
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
+from firthian.arrays import Array
 from firthian.kernels.windows import DOCUMENT_END, HOLE
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -6,16 +6,13 @@ All random numbers belong to (seed, epoch, position in the epoch), so no cut of 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
+from firthian.arrays import Array
 from firthian.kernels.prefetch import fetch_row
 from firthian.kernels.selection import counter_random, mix
 from firthian.kernels.windows import DOCUMENT_END
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: How many samples ahead parameters are asked for; without it much of the time goes into waiting for memory.
 AHEAD = 4

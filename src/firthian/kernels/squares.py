@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 from numba import njit
 
+from firthian.arrays import Array
 from firthian.kernels.likelihood import row_products
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @njit(cache=True, nogil=True)

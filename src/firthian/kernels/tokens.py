@@ -6,12 +6,10 @@ bytes begin in ``pool``; one more than there are types), ``pool`` and ``counts``
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.arrays import Array
 
 #: Classes of characters, as bits.
 WORD, JOINER, DIGIT, ENDS_DOCUMENT = 1, 2, 4, 8

@@ -6,14 +6,11 @@ so that no order of addition can change them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
+from firthian.arrays import Array
 from firthian.kernels.prefetch import prefetch
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: How many occurrences ahead memory is asked for.
 AHEAD = 8

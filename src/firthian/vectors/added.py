@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from firthian.cooccurrence.counts import Counts
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.arrays import Array
+from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
-from firthian.models.psd import COLUMN_SHARES, ROW_SHARES
-from firthian.models.psd_words import regress, relate
-from firthian.run import Run
+from firthian.learn.psd.model import COLUMN_SHARES, ROW_SHARES
+from firthian.learn.psd.words import regress, relate
+from firthian.runtime.run import Run
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.psd_factor import PSDFactor
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: The ridge mu of an added word, the middle one of the paper's bands.
 DEFAULT_RIDGE = 4.0

@@ -6,15 +6,13 @@ The graph is built by one thread, so that the same vectors give the same answers
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError, require
 from firthian.vectors.search import BLOCK_ROWS
 from firthian.vectors.vectors import Neighbours, Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class ApproximateIndex:

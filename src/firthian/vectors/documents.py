@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firthian.checks import real
+from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
+from firthian.runtime.checks import real
 from firthian.vectors.search import BLOCK_ROWS, dense_rows
 
 if TYPE_CHECKING:
-    from firthian.corpus.tokenizer import Tokenizer
+    from firthian.text.tokenizer import Tokenizer
     from firthian.vectors.vectors import Vectors
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 WEIGHTINGS = ("mean", "sif")
 
@@ -59,7 +59,7 @@ def document_vector(
 
 def words_of(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) -> list[str]:
     """Cut a text as the corpus was, and join the neighbours that were joined there."""
-    from firthian.corpus.phrases import join_known
+    from firthian.text.phrases import join_known
 
     tokens = (tokenizer or tokenizer_of(vectors)).tokens(text)
     passes = phrase_passes(vectors)
@@ -68,7 +68,7 @@ def words_of(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) ->
 
 def phrase_passes(vectors: Vectors) -> int:
     """Tell how often words of the corpus were joined to phrases; 0 where they were not, or no record says so."""
-    from firthian.corpus.phrases import MOST_PASSES
+    from firthian.text.phrases import MOST_PASSES
 
     said = _find(vectors.record.get("counts", {}), "tokenizer") or {}
     phrases = said.get("phrases")
@@ -82,7 +82,7 @@ def tokenizer_of(vectors: Vectors, name: str | None = None) -> Tokenizer:
 
     Where no record says, it is the usual one. Vectors from elsewhere may know upper case: then text keeps its case.
     """
-    from firthian.corpus.tokenizer import NAMES, Tokenizer
+    from firthian.text.tokenizer import NAMES, Tokenizer
 
     said = _find(vectors.record.get("counts", {}), "tokenizer")
     if said is None:

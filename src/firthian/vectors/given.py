@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def as_list(items: Any) -> list[Any]:

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from firthian.cooccurrence.counts import Counts
-from firthian.corpus.readers import Corpus
-from firthian.corpus.tokenizer import Tokenizer, decode
+from firthian.arrays import Array
+from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
+from firthian.text.readers import Corpus
+from firthian.text.tokenizer import Tokenizer, decode
 from firthian.vectors.documents import words_of
 from firthian.vectors.psd_factor import PSDFactor
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: The residuals of so many words are kept: few words make up most of a text.
 _REMEMBERED = 4096

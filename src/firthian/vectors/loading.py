@@ -11,7 +11,7 @@ from firthian.vectors.formats import read_vectors
 from firthian.vectors.vectors import Vectors
 
 if TYPE_CHECKING:
-    from firthian.cooccurrence.counts import Counts
+    from firthian.counts.counts import Counts
 
 
 def load(path: str | os.PathLike[str]) -> Counts | Vectors:
@@ -24,7 +24,7 @@ def load(path: str | os.PathLike[str]) -> Counts | Vectors:
     firthian.errors.FirthianError: nowhere does not exist: check the path
     """
     if (Path(path) / "counts.json").is_file():
-        from firthian.cooccurrence.counts import Counts
+        from firthian.counts.counts import Counts
 
         return Counts.load(path)
     return read_vectors(path)

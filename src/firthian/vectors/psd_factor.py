@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.models.psd import COLUMN_SHARES, ROW_SHARES, Scale
+from firthian.learn.psd.model import COLUMN_SHARES, ROW_SHARES, Scale
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class PSDFactor:

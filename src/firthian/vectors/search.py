@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.parallel import Threads, check_workers
-from firthian.run import one_blas_thread
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.runtime.executor import Threads, check_workers
+from firthian.runtime.run import one_blas_thread
 
 #: Rows of a block of scores, and how many queries share a block; they fix the order of every sum.
 BLOCK_ROWS = 8192

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.arrays import Array
+from firthian.disk.artifact import new_folder, read_manifest, rows_fit, sha256, write_file, write_manifest
+from firthian.disk.safetensors import read_tensors, write_tensors
 from firthian.errors import FirthianError
-from firthian.storage import new_folder, read_manifest, rows_fit, sha256, write_file, write_manifest
-from firthian.vectors.safetensors import read_tensors, write_tensors
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from firthian.text.vocabulary import Vocabulary
 
 KIND, VERSION, MANIFEST, TENSORS, WORDS = "vectors", 1, "vectors.json", "vectors.safetensors", "words.txt"
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
-from firthian.run import one_blas_thread
-from firthian.solvers.cells import COMBINATIONS, combine
+from firthian.learn.cells import COMBINATIONS, combine
+from firthian.runtime.run import one_blas_thread
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.search import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from firthian.vectors.vectors import Vectors
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Extras with one number a dimension, not one row a word.
 PER_DIMENSION = ("eigenvalues", "singular_values")

@@ -1,6 +1,6 @@
 """What a distribution for every word buys: intervals, kernels between distributions, words the model is unsure of.
 
-Functions of ``Vectors`` whose extras hold ``covariances`` (packed, one row a word; see ``firthian.packing``) or
+Functions of ``Vectors`` whose extras hold ``covariances`` (packed, one row a word; see ``firthian.kernels.packing``) or
 ``variances``. The vectors themselves are the posterior means. A number ``inflation`` among the record's ``stats``, where
 someone measured one, multiplies every covariance (docs/derivations/bayes.md, section 8, on calibration).
 """
@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.packing import diagonal_places, packed_size, unpack
+from firthian.kernels.packing import diagonal_places, packed_size, unpack
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Bytes of the covariances that are unpacked together.
 _BLOCK_BYTES = 64_000_000

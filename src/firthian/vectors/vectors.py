@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors import transform
 from firthian.vectors.documents import document_vector
 from firthian.vectors.given import as_list, read_numbers, single, unit
@@ -20,11 +21,10 @@ from firthian.vectors.search import Search, cosines_to_unit, dense_rows, three_c
 from firthian.vectors.store import load_vectors, save_vectors
 
 if TYPE_CHECKING:
-    from firthian.cooccurrence.counts import Counts
-    from firthian.corpus.tokenizer import Tokenizer
+    from firthian.counts.counts import Counts
+    from firthian.text.tokenizer import Tokenizer
     from firthian.vectors.uncertainty import Answer, Neighbour, WordUncertainty
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: (word, score), best first.
 Neighbours = list[tuple[str, float]]
@@ -373,7 +373,7 @@ class Vectors:
         write_vectors(self, path, format, **options)
 
     def _repr_html_(self) -> str:
-        from firthian.notebook import vectors_as_html
+        from firthian.vectors.html import vectors_as_html
 
         return vectors_as_html(self)
 

@@ -18,7 +18,7 @@ from firthian.explore.projection import METHODS, Options
 from firthian.explore.server.parameters import Parameters, Text, Whole
 from firthian.explore.server.state import Job, Model, State
 from firthian.explore.word_map import make_map
-from firthian.progress import Progress
+from firthian.runtime.progress import Progress
 from firthian.vectors import uncertainty
 from firthian.vectors.vectors import ANALOGY_METHODS
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from firthian.cooccurrence.counts import Counts
+from firthian.counts.counts import Counts
 from firthian.errors import FirthianError, suggest
-from firthian.progress import Progress
+from firthian.runtime.progress import Progress
 from firthian.vectors.loading import open_vectors
 from firthian.vectors.vectors import Vectors
 

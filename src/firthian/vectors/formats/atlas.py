@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.run import one_blas_thread
+from firthian.runtime.run import one_blas_thread
 from firthian.vectors.formats import parquet
 from firthian.vectors.formats.base import Format
 from firthian.vectors.search import BLOCK_ROWS
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NAME = "atlas"
 

@@ -13,13 +13,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.arrays import Array
+from firthian.disk.artifact import check_target, new_folder, printable, read_manifest, replace, write_manifest
 from firthian.errors import FirthianError, from_os_error
-from firthian.storage import check_target, new_folder, printable, read_manifest, replace, write_manifest
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.store import sound_record
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: What to do where a file holds a word twice, with different vectors.
 DUPLICATES = ("error", "first")

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from firthian.corpus.vocabulary import Vocabulary
+from firthian.disk.artifact import check_target, replace
 from firthian.errors import FirthianError, from_os_error, require
-from firthian.storage import check_target, replace
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.formats.base import Format
 from firthian.vectors.uncertainty import has_uncertainty, uncertainties, variances
 from firthian.vectors.vectors import Vectors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from firthian.corpus.tokenizer import Tokenizer
+from firthian.text.tokenizer import Tokenizer
 from firthian.vectors.formats.base import Format
 from firthian.vectors.formats.static import OPTIONS, write_static
 from firthian.vectors.formats.static_reading import read_static

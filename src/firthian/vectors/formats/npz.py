@@ -13,11 +13,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError, from_os_error
 from firthian.vectors.formats.base import MAX_EXPANSION, SMALL_BYTES, Format, damaged, finish, new_file
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NAME = "npz"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError, require
 from firthian.vectors.formats.base import (
     MAX_EXPANSION,
@@ -21,8 +22,6 @@ from firthian.vectors.formats.base import (
 )
 from firthian.vectors.formats.parquet_footer import number_of_values
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NAME = "parquet"
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from firthian.corpus.files import COMPRESSED_SUFFIXES, open_bytes
-from firthian.corpus.vocabulary import Vocabulary
 from firthian.errors import FirthianError, from_os_error, suggest
+from firthian.text.files import COMPRESSED_SUFFIXES, open_bytes
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.formats import (
     atlas,
     fasttext,

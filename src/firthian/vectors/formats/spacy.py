@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.vectors.formats.base import Format, chosen_rows, damaged, finish, new_export, read_json, write_json
 from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NAME = "spacy"
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from firthian.corpus.tokenizer import Tokenizer
+from firthian.disk.safetensors import write_tensors
+from firthian.text.tokenizer import Tokenizer
 from firthian.vectors.documents import phrase_passes, tokenizer_of
 from firthian.vectors.formats.base import new_export, write_json
 from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.formats.tokenizer_json import tokenizer_json
-from firthian.vectors.safetensors import write_tensors
 from firthian.vectors.vectors import Vectors
 
 #: What a card may say, and the tokenizer to use in place of the corpus's own.

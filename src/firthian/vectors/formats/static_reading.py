@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from firthian.arrays import Array
+from firthian.disk.safetensors import read_tensors
 from firthian.errors import FirthianError
 from firthian.vectors.formats.base import chosen_rows, damaged, finish, is_ours, read_json
 from firthian.vectors.formats.tokenizer_json import MARK, unmark
-from firthian.vectors.safetensors import read_tensors
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
 

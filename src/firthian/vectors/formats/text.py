@@ -10,17 +10,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
-from firthian.corpus.files import open_bytes
+from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.parallel import Threads
+from firthian.runtime.executor import Threads
+from firthian.text.files import open_bytes
 from firthian.vectors.formats.base import finish, join_blocks, new_file
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Text is read in pieces of whole lines of about this size.
 PIECE_BYTES = 4 * 2**20

@@ -1,6 +1,6 @@
 """A ``tokenizer.json`` of Hugging Face's ``tokenizers`` that cuts text as ours does and leaves unknown words out.
 
-Its steps are those of ``firthian.corpus.tokenizer``: normalise (NFC), make typographic apostrophes and hyphens plain,
+Its steps are those of ``firthian.text.tokenizer``: normalise (NFC), make typographic apostrophes and hyphens plain,
 lower-case, find words. The two agree on every character of the Unicode version that Python knows.
 
 The model is a BPE without merges. With ``ignore_merges`` a word of the vocabulary becomes its number; any other
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firthian.corpus.tokenizer import NUMBER, Tokenizer
 from firthian.errors import FirthianError
+from firthian.text.tokenizer import NUMBER, Tokenizer
 
 if TYPE_CHECKING:
     from firthian.vectors.vectors import Vectors

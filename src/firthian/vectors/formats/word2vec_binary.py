@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from firthian.corpus.files import open_bytes
+from firthian.arrays import Array
 from firthian.errors import FirthianError
+from firthian.text.files import open_bytes
 from firthian.vectors.formats.base import Format, damaged, finish, join_blocks, new_file
 from firthian.vectors.vectors import Vectors
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NAME = "word2vec-bin"
 

@@ -1,0 +1,425 @@
+"""A corpus -> Counts on disk: tokenise once, settle the vocabulary, count group by group, merge.
+
+Everything unfinished lies in ``NAME.partial`` beside the target. A run that was killed goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian._version import __version__
+from firthian.counts.counts import Counts, temporary_target, write_counts
+from firthian.counts.distributed import count_apart
+from firthian.counts.options import CountOptions
+from firthian.counts.rows import (
+    BLOCK_PAIRS,
+    DiskRun,
+    RowBlock,
+    count_blocks,
+    finished_runs,
+    merge_blocks,
+    write_run,
+)
+from firthian.counts.streams import BYTES_PER_TOKEN, groups
+from firthian.disk.artifact import check_folder, mend, replace, write_file
+from firthian.disk.locks import locked
+from firthian.disk.partial import JOB, OtherRunError, holds_work, open_partial, partial_of
+from firthian.errors import FirthianError, from_os_error
+from firthian.runtime.checks import yes_or_no
+from firthian.runtime.cluster import open_executor
+from firthian.runtime.executor import Executor, at_most
+from firthian.runtime.memory import INTERPRETER_BYTES, check_budget, show_size
+from firthian.runtime.progress import Progress, Silent
+from firthian.text.distributed import KeptSpool, tokenize_apart
+from firthian.text.phrases import PhraseOptions, find_phrases
+from firthian.text.readers import Corpus, open_corpus
+from firthian.text.segments import SEGMENT_BYTES, WORKER_BYTES
+from firthian.text.spool import Spool, tokenize_corpus
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
+from firthian.text.word_lists import read_words
+
+#: What a word of the vocabulary takes: its string, its place in the index and the lists, its counts and sums.
+BYTES_PER_WORD = 300
+
+#: At most so many runs are open at once; more are merged in rounds.
+OPEN_RUNS = 32
+
+#: What a pair takes while its block is merged: column and sum, before and after.
+BYTES_PER_PAIR = 24
+
+
+@dataclass(frozen=True)
+class CountJob:
+    """All that decides what the counts will be. How they are made (workers, memory) is not part of it."""
+
+    corpus: Corpus
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    limits: VocabularyLimits = field(default_factory=VocabularyLimits)
+    options: CountOptions = field(default_factory=CountOptions)
+    phrases: PhraseOptions | None = None
+    strict: bool = False
+
+    @classmethod
+    def create(
+        cls,
+        corpus: Any,
+        *,
+        window: int = 5,
+        weighting: str = "dynamic",
+        context: str = "both",
+        min_count: int | None = None,
+        max_vocab: int | None = None,
+        vocabulary: str | os.PathLike[str] | Iterable[str] | None = None,
+        stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
+        sample: float = 0.0,
+        sample_mode: str = "drop",
+        keep_positions: bool = False,
+        seed: int = 1,
+        dtype: str = "float32",
+        tokenizer: str | Tokenizer = "unicode",
+        keep_case: bool = False,
+        fold_numbers: bool = False,
+        phrases: str | PhraseOptions | None = None,
+        format: str = "auto",
+        text_column: str | None = None,
+        strict: bool = False,
+    ) -> CountJob:
+        """Check the settings a user gives to ``count``."""
+        only = read_words(vocabulary)
+        return cls(
+            corpus=open_corpus(corpus, format, text_column),
+            tokenizer=tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer, keep_case, fold_numbers),
+            limits=VocabularyLimits(
+                min_count=min_count if min_count is not None else 5 if only is None else 1,
+                max_vocab=max_vocab,
+                only=only,
+                stop_words=read_words(stop_words) or frozenset(),
+            ),
+            options=CountOptions(window, weighting, context, keep_positions, sample, sample_mode, seed, dtype),
+            phrases=phrases if phrases is None or isinstance(phrases, PhraseOptions) else PhraseOptions(phrases),
+            strict=yes_or_no("strict", strict),
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Give the settings by name."""
+        limits = self.limits
+        return {
+            **self.options.as_dict(),
+            **self._cutting(),
+            "min_count": limits.min_count,
+            "max_vocab": limits.max_vocab,
+            "word_list": _list_hash(limits.only),
+            "stop_words": _list_hash(limits.stop_words or None),
+            "phrases": self.phrases.as_dict() if self.phrases else None,
+        }
+
+    def _cutting(self) -> dict[str, Any]:
+        said = self.tokenizer.describe()
+        # Tokens that were given are neither cut nor lower-cased here; whoever cut them knows how.
+        return {**said, "tokenizer": None, "keep_case": None} if self.corpus.tokenized else said
+
+    def describe_reading(self) -> dict[str, Any]:
+        """Give what no record tells, but a run that goes on must have in common with the one that began."""
+        return {"strict": self.strict, "tokenizer_file": self.tokenizer.file_hash()}
+
+
+def _list_hash(words: Iterable[str] | None) -> str | None:
+    if words is None:
+        return None
+    return hashlib.sha256("\n".join(sorted(words)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class HowToRun:
+    """Workers, memory and what to tell; none of it changes a byte of the result."""
+
+    executor: Executor
+    budget: int
+    progress: Progress
+    segment_bytes: int = SEGMENT_BYTES
+
+    @property
+    def block_pairs(self) -> int:
+        """How many pairs a block of rows may hold, so that all blocks in flight take a quarter of the budget at most."""
+        return min(BLOCK_PAIRS, self.budget // 4 // (self._in_flight * BYTES_PER_PAIR))
+
+    @property
+    def _in_flight(self) -> int:
+        # Elsewhere each worker has a memory of its own.
+        return (1 if self.executor.apart else self.executor.workers) + 2
+
+    def group_tokens(self, words: int) -> int:
+        """How many tokens can be counted at once: what the fixed parts leave of the budget."""
+        in_flight = self._in_flight * (max(self.block_pairs, words) * BYTES_PER_PAIR + words * 9)
+        fixed = INTERPRETER_BYTES + in_flight + words * BYTES_PER_WORD
+        left = self.budget - fixed
+        if left < self.budget // 16:
+            raise FirthianError(
+                f"a vocabulary of {words:,} words needs more than {show_size(self.budget)} of memory",
+                hint=f"give --memory {show_size(fixed * 1.2).replace(' ', '')}, fewer --workers, or raise --min-count",
+            )
+        return left // BYTES_PER_TOKEN
+
+    @property
+    def readers(self) -> Executor:
+        """Workers that tokenise: as many as the budget has room for, while it is needed for nothing else."""
+        return at_most(self.executor, (self.budget - INTERPRETER_BYTES) // WORKER_BYTES)
+
+    @property
+    def rereaders(self) -> Executor:
+        """Workers that read segments again, beside all that counting takes."""
+        return at_most(self.executor, (self.budget - INTERPRETER_BYTES) // 4 // WORKER_BYTES)
+
+
+def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, force: bool = False) -> None:
+    """Count a corpus into the folder ``target``, unless another process is at it."""
+    with locked(target):
+        mend(target)
+        check_folder(target, force)
+        _run_job(job, target, how, resume, force)
+
+
+def _run_job(job: CountJob, target: Path, how: HowToRun, resume: bool, force: bool) -> None:
+    partial = partial_of(target)
+    found = open_partial(partial, resume, force)
+    _check_same(partial, job, how, found)
+    try:
+        spool, result, record = prepare(job, partial, how)
+        job.options.check_sums(int(result.vocabulary.counts[0]))
+        staging = partial / "counts"
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir()
+        _count_spool(spool, result, job.options, partial, staging, record, how)
+        replace(staging, target, force)
+    except (FirthianError, OSError) as error:
+        # What the user can mend leaves nothing behind, but for the work of an earlier attempt that was killed.
+        if not (found and holds_work(partial)):
+            shutil.rmtree(partial, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise from_os_error(error) from error
+        raise
+    shutil.rmtree(partial, ignore_errors=True)
+
+
+def prepare(job: CountJob, folder: Path, how: HowToRun) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
+    """Tokenise into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
+    tokenize = tokenize_apart if how.executor.apart else tokenize_corpus
+    spool = tokenize(job.corpus, job.tokenizer, folder, how.readers, how.progress, job.strict, how.segment_bytes)
+    found_phrases = 0
+    if job.phrases is not None:
+        spool, found_phrases = _join_phrases(spool, job.phrases, how)
+    how.progress.start("building vocabulary")
+    result = build_vocabulary(spool.tables, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+    return spool, result, _record(job, spool, result, found_phrases)
+
+
+def _check_same(partial: Path, job: CountJob, how: HowToRun, found: bool) -> None:
+    """Go on only with the settings that the work was begun with; where nothing was found, note them."""
+    settings = {
+        "job": job.describe(),
+        "segment_bytes": how.segment_bytes,
+        "version": __version__,
+        **job.describe_reading(),
+    }
+    text = json.dumps(settings, sort_keys=True, indent=1).encode()
+    note = partial / JOB
+    try:
+        if not found:
+            write_file(note, text)
+        elif note.read_bytes() != text:
+            raise OtherRunError(
+                f"{partial} was begun with other settings", hint="give the same ones, or start anew with --force"
+            )
+    except OSError as error:
+        raise from_os_error(error) from error
+
+
+def _join_phrases(spool: Spool, options: PhraseOptions, how: HowToRun) -> tuple[Spool, int]:
+    """Find and join phrases, as often as asked."""
+    found = 0
+    adjacent = CountOptions(window=1, weighting="flat", context="left", keep_positions=True, dtype="float64")
+    for number in range(options.passes):
+        how.progress.start(f"finding phrases {number + 1}")
+        limits = VocabularyLimits(min_count=options.min_count)
+        try:
+            result = build_vocabulary(spool.tables, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        except NoWordsLeftError:
+            break
+        folder = spool.folder / f"phrases-{number}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        _count_spool(spool, result, adjacent, folder, folder, {}, how)
+        phrases = find_phrases(Counts.load(folder, verify=False), spool.tokens, options)
+        found += phrases.left.size
+        spool = spool.map(phrases.join, f"phrases{number}", how.rereaders)
+        shutil.rmtree(folder)
+    return spool, found
+
+
+def _count_spool(
+    spool: Spool,
+    result: VocabularyResult,
+    options: CountOptions,
+    folder: Path,
+    staging: Path,
+    record: dict[str, Any],
+    how: HowToRun,
+) -> None:
+    """Count in as many groups as memory asks for; one group is written straight to its place."""
+    vocabulary = result.vocabulary
+    words = len(vocabulary)
+    weights, _ = options.integer_weights()
+    before, after = options.sides(weights)
+    if isinstance(spool, KeptSpool):
+        how.progress.start("counting windows", spool.tokens)
+        blocks = count_apart(spool, vocabulary, options, how.executor, how.group_tokens(words), how.progress)
+        write_counts(staging, blocks, vocabulary, options, record)
+        return
+    # The budget may be another one than that of the attempt whose runs we find: only segments say what is done.
+    runs = finished_runs(folder, spool.sha256, words)
+    done = runs[-1].segments[1] if runs else 0
+    how.progress.start("counting windows", spool.tokens)
+    how.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
+    for group in groups(spool, vocabulary, options, how.rereaders, how.group_tokens(words), skip=done):
+        blocks = count_blocks(group.stream, group.core, words, before, after, how.executor, how.block_pairs)
+        if group.segments == (0, spool.segments):
+            write_counts(staging, blocks, vocabulary, options, record)
+            return
+        runs.append(write_run(folder, group.segments, spool.sha256, blocks))
+        how.progress.advance(sum(size.tokens for size in spool.sizes[slice(*group.segments)]))
+        del blocks, group
+    how.progress.start("merging")
+    runs = _merge_rounds(runs, folder, spool.sha256, words, how)
+    write_counts(staging, _merged(runs, words, how), vocabulary, options, record)
+
+
+def _merge_rounds(runs: list[DiskRun], folder: Path, corpus: str, words: int, how: HowToRun) -> list[DiskRun]:
+    """Merge neighbouring runs until few enough are left to be open together."""
+    while len(runs) > OPEN_RUNS:
+        fewer: list[DiskRun] = []
+        for first in range(0, len(runs), OPEN_RUNS):
+            batch = runs[first : first + OPEN_RUNS]
+            if len(batch) == 1:
+                fewer += batch
+                continue
+            segments = (batch[0].segments[0], batch[-1].segments[1])
+            fewer.append(write_run(folder, segments, corpus, _merged(batch, words, how)))
+            for run in batch:
+                shutil.rmtree(run.folder)
+        runs = fewer
+    return runs
+
+
+def _merged(runs: list[DiskRun], words: int, how: HowToRun) -> Iterator[RowBlock]:
+    sizes = np.sum([np.diff(run.pointers) for run in runs], axis=0)
+    return merge_blocks(list(runs), sizes, words, how.executor, how.block_pairs)
+
+
+def _record(job: CountJob, spool: Spool, result: VocabularyResult, phrases: int) -> dict[str, Any]:
+    """Say where the counts come from. Nothing here depends on workers, memory, time or resuming."""
+    return {
+        "corpus": {
+            "names": job.corpus.names(),
+            "sha256": spool.sha256,
+            "text_bytes": sum(size.text_bytes for size in spool.sizes),
+            "documents": spool.documents,
+            "tokens": spool.tokens,
+            "types": result.types,
+            "undecodable_bytes": sum(size.undecodable for size in spool.sizes),
+        },
+        "settings": job.describe(),
+        "vocabulary": {
+            "words": len(result.vocabulary),
+            "tokens": int(result.vocabulary.counts.sum()),
+            "absent": len(result.absent),
+        },
+        "phrases": phrases,
+        "firthian": __version__,
+    }
+
+
+def count(
+    corpus: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    window: int = 5,
+    weighting: str = "dynamic",
+    context: str = "both",
+    min_count: int | None = None,
+    max_vocab: int | None = None,
+    vocabulary: str | os.PathLike[str] | Iterable[str] | None = None,
+    stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
+    sample: float = 0.0,
+    sample_mode: str = "drop",
+    keep_positions: bool = False,
+    seed: int = 1,
+    dtype: str = "float32",
+    tokenizer: str | Tokenizer = "unicode",
+    keep_case: bool = False,
+    fold_numbers: bool = False,
+    phrases: str | PhraseOptions | None = None,
+    format: str = "auto",
+    text_column: str | None = None,
+    strict: bool = False,
+    memory: str | int | None = None,
+    workers: int | None = None,
+    cluster: str | Executor | None = None,
+    resume: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Counts:
+    """Count which words occur near which in a corpus.
+
+    ``corpus`` is a path, a list of paths, or an iterable of texts or token lists that can be iterated again.
+    With ``output`` the counts are kept in that folder, else they live as long as the object. ``cluster`` names a Ray
+    cluster to count on (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
+
+    >>> counts = count(["the cat sat", "the cat ran"], min_count=1, window=1, weighting="flat")
+    >>> counts["the", "cat"], counts["sat", "ran"]
+    (2.0, 0.0)
+    """
+    job = CountJob.create(
+        corpus,
+        window=window,
+        weighting=weighting,
+        context=context,
+        min_count=min_count,
+        max_vocab=max_vocab,
+        vocabulary=vocabulary,
+        stop_words=stop_words,
+        sample=sample,
+        sample_mode=sample_mode,
+        keep_positions=keep_positions,
+        seed=seed,
+        dtype=dtype,
+        tokenizer=tokenizer,
+        keep_case=keep_case,
+        fold_numbers=fold_numbers,
+        phrases=phrases,
+        format=format,
+        text_column=text_column,
+        strict=strict,
+    )
+    with open_executor(cluster, workers) as executor:
+        how = HowToRun(executor, check_budget(memory), progress or Silent())
+        if output is None:
+            target = temporary_target()
+            try:
+                run_job(job, target, how)
+            except BaseException:
+                shutil.rmtree(target.parent, ignore_errors=True)
+                raise
+            return Counts.load_temporary(target)
+        target = check_folder(output, force)
+        run_job(job, target, how, resume, force)
+        return Counts.load(target, verify=False)

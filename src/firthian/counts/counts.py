@@ -1,0 +1,292 @@
+"""Counts: a sparse matrix of co-occurrence with its vocabulary, its totals and its history."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.counts.options import CountOptions
+from firthian.counts.rows import RowBlock
+from firthian.disk.artifact import (
+    ArrayWriter,
+    new_folder,
+    read_array,
+    read_manifest,
+    rows_ascend,
+    rows_fit,
+    write_array,
+    write_manifest,
+)
+from firthian.errors import FirthianError
+from firthian.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+
+KIND, VERSION, MANIFEST = "counts", 1, "counts.json"
+
+
+class Counts:
+    """Co-occurrence counts ``X[i, j]`` in compressed rows, opened memory-mapped.
+
+    ``indptr``, ``indices`` and ``values`` are the rows; ``row_sums`` and ``column_sums`` the marginals x_i and x_j;
+    ``total`` is x; ``vocabulary`` holds the words; ``record`` says where all this comes from.
+
+    >>> import firthian as ft
+    >>> counts = ft.count(["to be or not to be"] * 5, window=2, weighting="flat")
+    >>> counts.vocabulary.words
+    ['be', 'to', 'not', 'or']
+    >>> counts["to", "be"]
+    10.0
+    """
+
+    def __init__(
+        self,
+        indptr: Array,
+        indices: Array,
+        values: Array,
+        vocabulary: Vocabulary,
+        row_sums: Array,
+        column_sums: Array,
+        options: CountOptions,
+        record: dict[str, Any],
+        exact: tuple[Array, Array],
+    ) -> None:
+        self.indptr = indptr
+        self.indices = indices
+        self.values = values
+        self.vocabulary = vocabulary
+        self.row_sums = row_sums
+        self.column_sums = column_sums
+        self.options = options
+        self.record = record
+        self._exact = exact
+        self.path: Path | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Words by words."""
+        return len(self.vocabulary), len(self.vocabulary)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of words were seen together."""
+        return int(self.indices.size)
+
+    @property
+    def total(self) -> float:
+        """The sum of all counts."""
+        return float(self.row_sums.sum())
+
+    def __repr__(self) -> str:
+        return f"<Counts: {len(self.vocabulary):,} words, {self.pairs:,} pairs, window {self.options.window}>"
+
+    def _repr_html_(self) -> str:
+        from firthian.vectors.html import counts_as_html
+
+        return counts_as_html(self)
+
+    def __getitem__(self, pair: tuple[str, str]) -> float:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise FirthianError(f"{pair!r} is no pair of words", hint="ask for counts[word, context]")
+        word, context = (self.vocabulary[item] for item in pair)
+        low, high = self.indptr[word], self.indptr[word + 1]
+        at = low + int(np.searchsorted(self.indices[low:high], context))
+        return float(self.values[at]) if at < high and self.indices[at] == context else 0.0
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """Give a SciPy matrix that shares these arrays."""
+        import scipy.sparse
+
+        return scipy.sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape)
+
+    def rows_of(self, first: int, last: int) -> Array:
+        """Give the row number of each pair of some rows."""
+        return np.repeat(np.arange(first, last), np.diff(self.indptr[first : last + 1]))
+
+    def integer_sums(self, low: int, high: int) -> Array:
+        """Give the exact integer sums behind ``values[low:high]``."""
+        if self.options.sample_mode == "expected" and self.options.sample > 0:
+            raise FirthianError(
+                "counts sub-sampled by expectation cannot be added up exactly",
+                hint="count the corpora together, or with --sample-mode drop",
+            )
+        _, unit = self.options.integer_weights()
+        rounded = np.rint(self.values[low:high].astype(np.float64) * unit)
+        if not (rounded < 2.0**63).all():
+            raise FirthianError("counts hold a number that no counting gives", hint="count the corpus again")
+        sums = rounded.astype(np.int64)
+        places, exact = self._exact
+        a, b = np.searchsorted(places, [low, high])
+        sums[places[a:b] - low] = exact[a:b]
+        return sums
+
+    def strongest_pairs(self, topn: int = 20, min_count: float = 20.0) -> list[tuple[str, str, float, float]]:
+        """Give the pairs with the highest PMI among those seen often: (word, context, count, PMI)."""
+        found: list[tuple[float, int, int, float]] = []
+        step = 4096
+        for first in range(0, len(self.vocabulary), step):
+            last = min(first + step, len(self.vocabulary))
+            low, high = int(self.indptr[first]), int(self.indptr[last])
+            value = self.values[low:high].astype(np.float64)
+            row, column = self.rows_of(first, last), np.asarray(self.indices[low:high])
+            wanted = value >= min_count
+            if self.options.context == "both":
+                wanted &= row < column
+            value, row, column = value[wanted], row[wanted], column[wanted]
+            # Marginals that no counting gives may overflow; they may not stop the reader.
+            with np.errstate(all="ignore"):
+                pmi = np.log(value * self.total / (self.row_sums[row] * self.column_sums[column]))
+            best = np.argsort(-pmi, kind="stable")[:topn]
+            found += zip(pmi[best], row[best], column[best], value[best], strict=True)
+        found.sort(key=lambda item: (-item[0], item[1], item[2]))
+        words = self.vocabulary.words
+        return [(words[i], words[j], float(count), float(pmi)) for pmi, i, j, count in found[:topn]]
+
+    def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write the counts to another folder."""
+        if self.path is None:
+            raise FirthianError("these counts have no folder", hint="count them again")
+        with new_folder(path, force) as folder:
+            for item in sorted(self.path.iterdir()):
+                shutil.copyfile(item, folder / item.name)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], verify: bool = True) -> Counts:
+        """Open counts memory-mapped; ``verify=False`` trusts the files and skips their checksums."""
+        folder = Path(path)
+        if not folder.is_dir():
+            raise FirthianError(
+                f"{folder} is not a folder of counts", hint="make one with: firth count CORPUS -o COUNTS"
+            )
+        manifest = read_manifest(folder / MANIFEST, KIND, VERSION)
+        damaged = FirthianError(f"{folder / MANIFEST} is damaged", hint="make it again from its source")
+        try:
+            arrays = {name: read_array(folder / f"{name}.npy", e, verify) for name, e in manifest["arrays"].items()}
+            vocabulary = Vocabulary.load(folder, manifest["words"], arrays["word_counts"])
+            options = CountOptions(**manifest["options"])
+            counts = cls(
+                arrays["indptr"],
+                arrays["indices"],
+                arrays["values"],
+                vocabulary,
+                arrays["row_sums"],
+                arrays["column_sums"],
+                options,
+                dict(manifest["record"]),
+                (arrays["exact_places"], arrays["exact_sums"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise damaged from error
+        if verify and not counts._holds_together():
+            raise damaged
+        counts.path = folder
+        return counts
+
+    def _holds_together(self) -> bool:
+        """Tell whether the arrays fit each other and the vocabulary: what comes after relies on that unchecked."""
+        words, (places, sums) = len(self.vocabulary), self._exact
+        named = {"<i8": (self.indptr, places, sums), "<i4": (self.indices,), "<f8": (self.row_sums, self.column_sums)}
+        return (
+            all(array.dtype.str == dtype for dtype, arrays in named.items() for array in arrays)
+            and self.values.dtype == np.dtype(self.options.dtype)
+            and self.values.shape == self.indices.shape
+            and self.row_sums.shape == self.column_sums.shape == (words,)
+            and rows_fit(self.indptr, self.indices, words, words)
+            and rows_ascend(self.indptr, self.indices)
+            and places.shape == sums.shape
+            and places.ndim == 1
+            and bool(np.all(places[1:] > places[:-1]))
+            and (places.size == 0 or (places[0] >= 0 and places[-1] < self.pairs))
+            and all(_are_counts(array) for array in (self.values, self.row_sums, self.column_sums, sums))
+        )
+
+    @classmethod
+    def load_temporary(cls, folder: Path) -> Counts:
+        """Open counts in a folder of ``temporary_target``, which is removed with the object."""
+        counts = cls.load(folder, verify=False)
+        weakref.finalize(counts, shutil.rmtree, folder.parent, ignore_errors=True)
+        return counts
+
+
+def _are_counts(array: Array) -> bool:
+    """Tell whether numbers are all finite and not negative; NaN fails every comparison."""
+    return array.size == 0 or bool(array.min() >= 0 and array.max() < np.inf)
+
+
+def temporary_target() -> Path:
+    """Name a place for counts that nobody asked to keep."""
+    return Path(tempfile.mkdtemp(prefix="firthian-")) / "counts"
+
+
+def write_counts(
+    folder: Path,
+    blocks: Iterable[RowBlock] | Iterator[RowBlock],
+    vocabulary: Vocabulary,
+    options: CountOptions,
+    record: dict[str, Any],
+) -> None:
+    """Write blocks of rows, in order, as a store of counts."""
+    from firthian.kernels import windows as kernel
+
+    _, unit = options.integer_weights()
+    words = len(vocabulary)
+    expected = options.sample_mode == "expected" and options.sample > 0
+    keep = options.keep_probabilities(vocabulary.counts) if expected else np.empty(0)
+    # Integer totals are exact; totals of expectations are sums of reals, row after row.
+    symmetric = options.context == "both"
+    column_totals = np.zeros(0 if symmetric else words, dtype=np.float64 if expected else np.int64)
+    row_sums = np.zeros(words)
+    sizes = np.zeros(words, dtype=np.int64)
+    row = at = 0
+    value_type = "<f4" if options.dtype == "float32" else "<f8"
+    with (
+        ArrayWriter(folder / "indices.npy", "<i4") as indices,
+        ArrayWriter(folder / "values.npy", value_type) as values,
+        ArrayWriter(folder / "exact_places.npy", "<i8") as places,
+        ArrayWriter(folder / "exact_sums.npy", "<i8") as exact,
+    ):
+        for block in blocks:
+            last = row + block.sizes.size
+            stored = np.empty(block.sums.size, dtype=value_type)
+            inexact = np.empty(block.sums.size, dtype=np.int64)
+            used = kernel.finish_rows(
+                row,
+                block.sizes,
+                block.columns,
+                block.sums,
+                float(unit),
+                keep,
+                stored,
+                row_sums[row:last],
+                column_totals,
+                inexact,
+            )
+            indices.append(block.columns)
+            values.append(stored)
+            sizes[row:last] = block.sizes
+            places.append(inexact[:used] + at)
+            exact.append(block.sums[inexact[:used]])
+            row, at = last, at + block.sums.size
+        arrays = {"indices": indices.close(), "values": values.close()}
+        exact_arrays = {"exact_places": places.close(), "exact_sums": exact.close()}
+    for name, array in (
+        ("indptr", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)),
+        ("row_sums", row_sums),
+        ("column_sums", row_sums if symmetric else column_totals / (1 if expected else unit)),
+    ):
+        arrays[name] = write_array(folder / f"{name}.npy", array)
+    saved = vocabulary.save(folder)
+    arrays |= exact_arrays
+    arrays["word_counts"] = saved["word_counts"]
+    body = {"options": options.as_dict(), "record": record, "words": saved["words"], "arrays": arrays}
+    write_manifest(folder / MANIFEST, KIND, VERSION, body)

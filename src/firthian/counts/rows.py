@@ -1,0 +1,262 @@
+"""Blocks of rows: count or merge them in parallel, write them in order."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.disk.artifact import ArrayWriter, read_array, read_manifest, rows_fit, write_array, write_manifest
+from firthian.errors import FirthianError
+from firthian.runtime.executor import Executor
+
+#: A block of rows may hold at most so many pairs (one row may hold more). Small enough that memory is reused between blocks.
+BLOCK_PAIRS = 250_000
+
+RUN_KIND, RUN_VERSION, RUN_MANIFEST = "run", 1, "run.json"
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Some rows: how many pairs each has, their columns, their integer sums."""
+
+    sizes: Array
+    columns: Array
+    sums: Array
+
+
+def joined(blocks: Sequence[RowBlock]) -> RowBlock:
+    """Make one block of several, one after another."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return RowBlock(
+        *(np.concatenate([getattr(block, name) for block in blocks]) for name in ("sizes", "columns", "sums"))
+    )
+
+
+class Scratch(threading.local):
+    """A dense row of sums and a bit for each of its entries, for each thread its own; cleared between uses."""
+
+    def __init__(self, words: int) -> None:
+        self.accumulator = np.zeros(words, dtype=np.int64)
+        self.marks = np.zeros(-(-words // 64), dtype=np.uint64)
+
+
+class Runs(Protocol):
+    """Sums that can be read by rows: a run on disk, or the counts of another corpus."""
+
+    def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
+        """Give (pointers from 0, columns, sums) of some rows in the ids of the result."""
+        ...
+
+
+def cut_rows(most_pairs: Array, block_pairs: int = BLOCK_PAIRS, also: Sequence[int] = ()) -> list[tuple[int, int]]:
+    """Cut rows into blocks, given the most pairs each can have, and ``also`` at some rows; it changes no result."""
+    ends = np.concatenate([[0], np.cumsum(most_pairs)])
+    steps = np.arange(block_pairs, ends[-1], block_pairs)
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, steps, side="right") - 1, [most_pairs.size], also]))
+    return [(int(a), int(b)) for a, b in pairwise(cuts)]
+
+
+def count_blocks(
+    stream: Array,
+    core: tuple[int, int],
+    words: int,
+    before: Array,
+    after: Array,
+    executor: Executor,
+    block_pairs: int = BLOCK_PAIRS,
+    cuts: Sequence[int] = (),
+    rows: tuple[int, int] | None = None,
+) -> Iterator[RowBlock]:
+    """Count the windows around the words of ``stream[core]``; what lies outside the core is context only.
+
+    Blocks end at the rows ``cuts``, and where they would be too large. ``rows`` are those to count, all where it is None.
+    """
+    from firthian.kernels import windows as kernel
+
+    begin, end = rows or (0, words)
+    pointers, positions = _index(stream, core, words, (begin, end), executor)
+    occurrences = np.diff(pointers)
+    most_pairs = np.minimum(words, occurrences * (before.size + after.size))
+    ends = np.concatenate([[0], np.cumsum(most_pairs)])
+    scratch = Scratch(words)
+
+    def count(block: tuple[int, int]) -> RowBlock:
+        first, last = block
+        room = int(ends[last] - ends[first])
+        sizes = np.empty(last - first, dtype=np.int64)
+        columns = np.empty(room, dtype=np.int32)
+        sums = np.empty(room, dtype=np.int64)
+        used = kernel.count_rows(
+            stream,
+            pointers,
+            positions,
+            first,
+            last,
+            before,
+            after,
+            scratch.accumulator,
+            scratch.marks,
+            sizes,
+            columns,
+            sums,
+        )
+        return RowBlock(sizes, columns[:used], sums[:used])
+
+    blocks = cut_rows(most_pairs, block_pairs, [begin, *cuts, end])
+    return executor.map(count, [block for block in blocks if begin <= block[0] < end])
+
+
+def _index(
+    stream: Array, core: tuple[int, int], words: int, rows: tuple[int, int], executor: Executor
+) -> tuple[Array, Array]:
+    """Give where each word of ``rows`` occurs in the core: positions ``[pointers[w]:pointers[w + 1]]``, ascending.
+
+    The core is cut in as many pieces as there are workers; the result is the same for any cut.
+    """
+    from firthian.kernels import windows as kernel
+
+    cuts = np.linspace(*core, executor.workers + 1).astype(np.int64)
+    pieces = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+    def occurrences(piece: tuple[int, int]) -> Array:
+        counts = np.zeros(words, dtype=np.int64)
+        kernel.histogram(stream[piece[0] : piece[1]], counts)
+        return counts
+
+    counts = np.stack(list(executor.map(occurrences, pieces)))
+    counts[:, : rows[0]] = counts[:, rows[1] :] = 0
+    pointers = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
+    fills = pointers[:-1] + np.concatenate([np.zeros((1, words), dtype=np.int64), np.cumsum(counts, axis=0)[:-1]])
+    positions = np.empty(pointers[-1], dtype=np.int32)
+
+    def place(number: int) -> None:
+        kernel.place(stream, *pieces[number], *rows, fills[number], positions)
+
+    list(executor.map(place, range(len(pieces))))
+    return pointers, positions
+
+
+def merge_blocks(
+    runs: list[Runs], row_sizes: Array, words: int, executor: Executor, block_pairs: int = BLOCK_PAIRS
+) -> Iterator[RowBlock]:
+    """Add several runs; ``row_sizes`` is the number of pairs of each row in all runs together."""
+    from firthian.kernels import windows as kernel
+
+    scratch = Scratch(words)
+
+    def merge(block: tuple[int, int]) -> RowBlock:
+        first, last = block
+        parts = [run.rows(first, last) for run in runs]
+        offsets = np.concatenate([[0], np.cumsum([part[1].size for part in parts])]).astype(np.int64)
+        pointers = np.stack([part[0] + offset for part, offset in zip(parts, offsets[:-1], strict=True)])
+        columns_in = np.concatenate([part[1] for part in parts])
+        sums_in = np.concatenate([part[2] for part in parts])
+        room = int(np.minimum(row_sizes[first:last], words).sum())
+        sizes = np.empty(last - first, dtype=np.int64)
+        columns = np.empty(room, dtype=np.int32)
+        sums = np.empty(room, dtype=np.int64)
+        used = kernel.merge_rows(
+            pointers, columns_in, sums_in, scratch.accumulator, scratch.marks, sizes, columns, sums
+        )
+        return RowBlock(sizes, columns[:used], sums[:used])
+
+    return executor.map(merge, cut_rows(row_sizes, block_pairs))
+
+
+class DiskRun:
+    """Integer sums of some segments of the corpus, in files that are mapped when read."""
+
+    def __init__(self, folder: Path, corpus: str, words: int | None = None) -> None:
+        """Open a run; it must be undamaged, of the corpus with this checksum, and of so many words where one knows that."""
+        manifest = read_manifest(folder / RUN_MANIFEST, RUN_KIND, RUN_VERSION)
+        if manifest.get("corpus") != corpus:
+            raise FirthianError(f"{folder} is of another corpus", hint="start anew with --force")
+        self.folder = folder
+        damaged = FirthianError(f"{folder} is damaged", hint="start anew with --force")
+        try:
+            arrays = {name: read_array(folder / f"{name}.npy", entry) for name, entry in manifest["arrays"].items()}
+            self.pointers, self.columns, self.sums = arrays["pointers"], arrays["columns"], arrays["sums"]
+            first, last = map(int, manifest["segments"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise damaged from error
+        self.segments = (first, last)
+        rows = self.pointers.size - 1
+        types = [array.dtype.str for array in (self.pointers, self.columns, self.sums)]
+        if (
+            types != ["<i8", "<i4", "<i8"]
+            or words not in (None, rows)
+            or not 0 <= first < last
+            or self.sums.shape != self.columns.shape
+            or not rows_fit(self.pointers, self.columns, rows, rows)
+        ):
+            raise damaged
+
+    def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
+        """Give some rows."""
+        low, high = int(self.pointers[first]), int(self.pointers[last])
+        return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
+
+
+def run_path(folder: Path, segments: tuple[int, int]) -> Path:
+    """Name the place of the run of some segments."""
+    return folder / f"run-{segments[0]:07d}-{segments[1]:07d}"
+
+
+def write_run(folder: Path, segments: tuple[int, int], corpus: str, blocks: Iterator[RowBlock]) -> DiskRun:
+    """Write a run; its folder appears whole or not at all."""
+    target = run_path(folder, segments)
+    staging = target.with_name(f"new-{target.name}")
+    for leftover in (staging, target):
+        shutil.rmtree(leftover, ignore_errors=True)
+    staging.mkdir()
+    sizes = [np.zeros(1, dtype=np.int64)]
+    with (
+        ArrayWriter(staging / "columns.npy", "<i4") as columns,
+        ArrayWriter(staging / "sums.npy", "<i8") as sums,
+    ):
+        for block in blocks:
+            sizes.append(block.sizes)
+            columns.append(block.columns)
+            sums.append(block.sums)
+        arrays = {"columns": columns.close(), "sums": sums.close()}
+    arrays["pointers"] = write_array(staging / "pointers.npy", np.cumsum(np.concatenate(sizes)))
+    record = {"corpus": corpus, "segments": list(segments), "arrays": arrays}
+    write_manifest(staging / RUN_MANIFEST, RUN_KIND, RUN_VERSION, record)
+    staging.rename(target)
+    return DiskRun(target, corpus)
+
+
+def finished_runs(folder: Path, corpus: str, words: int) -> list[DiskRun]:
+    """Give the runs of an earlier attempt that hold the beginning of the corpus, each segment once; remove all others.
+
+    A run that was merged may still lie beside the runs it was made of; the longest one from a segment on is taken.
+    """
+    found: dict[int, DiskRun] = {}
+    useless: list[Path] = []
+    for path in sorted(folder.glob("run-*")):
+        try:
+            run = DiskRun(path, corpus, words)
+        except FirthianError:
+            useless.append(path)
+            continue
+        shorter = found.get(run.segments[0])
+        if shorter is not None:
+            useless.append(shorter.folder)
+        found[run.segments[0]] = run
+    runs: list[DiskRun] = []
+    end = 0
+    while end in found:
+        runs.append(found.pop(end))
+        end = runs[-1].segments[1]
+    for path in [*useless, *(run.folder for run in found.values())]:
+        shutil.rmtree(path, ignore_errors=True)
+    return runs

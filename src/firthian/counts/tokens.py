@@ -1,0 +1,100 @@
+"""Tokens: a corpus as streams of vocabulary ids, for recipes that learn from the text itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from firthian.counts.counting import CountJob, HowToRun, prepare
+from firthian.counts.options import CountOptions
+from firthian.counts.streams import Group, groups
+from firthian.errors import FirthianError, from_os_error
+from firthian.runtime.executor import Executor, Threads
+from firthian.text.spool import Spool
+from firthian.text.vocabulary import Vocabulary
+
+#: Sub-sampling is drawn anew in each epoch: this many seeds further on.
+_NEXT_EPOCH = 0x1E3779B97F4A7C15
+
+
+class Tokens:
+    """A tokenised corpus in a folder of its own, which goes when the tokens are closed unless it is to be kept.
+
+    ``vocabulary``, ``options`` and ``record`` are what they would be in ``Counts`` of the same corpus.
+
+    >>> from firthian.text.readers import open_corpus
+    >>> from firthian.runtime.memory import check_budget
+    >>> from firthian.runtime.progress import Silent
+    >>> job = CountJob.create(open_corpus(["a b a", "b a"]), min_count=1, window=2)
+    >>> with Tokens.read(job, HowToRun(Threads(1), check_budget(None), Silent())) as tokens:
+    ...     print(tokens.vocabulary.words, [group.stream.tolist() for group in tokens.groups()])
+    ['a', 'b'] [[0, 1, 0, -1, 1, 0, -1]]
+    """
+
+    def __init__(
+        self,
+        spool: Spool,
+        vocabulary: Vocabulary,
+        options: CountOptions,
+        record: dict[str, Any],
+        executor: Executor | None = None,
+        keep: bool = False,
+    ) -> None:
+        self.spool = spool
+        self.vocabulary = vocabulary
+        self.options = options
+        self.record = record
+        self._executor = executor or Threads()
+        self._remove = None if keep else weakref.finalize(self, shutil.rmtree, spool.folder, ignore_errors=True)
+
+    @classmethod
+    def read(cls, job: CountJob, how: HowToRun, folder: Path | None = None) -> Tokens:
+        """Tokenise a corpus and settle its vocabulary; no windows are counted.
+
+        With a ``folder``, what lies there from an earlier attempt is used, and all stays there; else it is a temporary one.
+        """
+        if job.options.sample > 0 and job.options.sample_mode != "drop":
+            # The weights of the other mode belong to pairs that are counted; a text has only its words to drop.
+            raise FirthianError(
+                f"training on text cannot sub-sample with sample_mode {job.options.sample_mode}",
+                hint="use --sample-mode drop",
+            )
+        if folder is not None:
+            folder.mkdir(exist_ok=True)
+            spool, result, record = prepare(job, folder, how)
+            return cls(spool, result.vocabulary, job.options, record, how.rereaders, keep=True)
+        folder = Path(tempfile.mkdtemp(prefix="firthian-"))
+        try:
+            spool, result, record = prepare(job, folder, how)
+        except BaseException as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise from_os_error(error) from error
+            raise
+        return cls(spool, result.vocabulary, job.options, record, how.rereaders)
+
+    def groups(self, epoch: int = 0, group_tokens: int = 1) -> Iterator[Group]:
+        """Give the streams of an epoch in order, sub-sampled with random numbers of that epoch.
+
+        Each has whole segments of the text (4 MB), as many as it takes to have ``group_tokens``. Streams hold ids, document
+        ends and holes (see kernels/windows.py); where they are cut depends on the text alone.
+        """
+        seed = (self.options.seed + epoch * _NEXT_EPOCH) % 2**63
+        options = dataclasses.replace(self.options, seed=seed)
+        return groups(self.spool, self.vocabulary, options, self._executor, group_tokens)
+
+    def close(self) -> None:
+        """Remove the folder, unless it is to be kept."""
+        if self._remove is not None:
+            self._remove()
+
+    def __enter__(self) -> Tokens:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

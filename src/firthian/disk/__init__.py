@@ -1,0 +1,1 @@
+"""Artifacts on disk: one container, atomic writes, locks, checkpoints."""

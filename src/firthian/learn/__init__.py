@@ -1,0 +1,1 @@
+"""Counts -> Vectors: train, plan, recipes, and one folder per family of models."""

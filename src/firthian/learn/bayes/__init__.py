@@ -1,0 +1,1 @@
+"""Bayesian logistic factorization: every word a Gaussian."""

@@ -1,0 +1,247 @@
+"""The Gaussian posteriors of one side of a factorisation, words or contexts, and what can be done to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.kernels.packing import diagonal_places, pack, packed_size, triangle, unpack
+from firthian.learn.bayes.ard import Relevance
+from firthian.runtime.run import Run, one_blas_thread
+
+#: Rows of posteriors that are worked on together.
+BLOCK = 512
+
+#: The arrays of each side that change.
+PARTS = ("means", "moments", "covariances", "log_determinants")
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What one side of a factorisation has to know of the other."""
+
+    means: Array
+    moments: Array
+
+
+class Gaussians:
+    """One Gaussian a row: means, second moments E[w wᵀ], covariances and their log-determinants.
+
+    ``free`` are the coordinates with a distribution. ``fixed`` ones are always 1: they are the partners of the other
+    side's biases, so that eta = w_i·z_j with w = (u, a, 1) and z = (c, 1, b) (docs/derivations/bayes.md, section 2).
+    Second moments are packed (see ``packing``) and padded, because the kernels add them up by the million. With diagonal
+    covariances ``moments`` holds the variances of the coordinates instead, and sums of moments are made when needed.
+    All rows begin with the same ``variance``: one number, or one for each free coordinate.
+    """
+
+    def __init__(
+        self, means: Array, variance: float | Array, free: Array, fixed: Array, diagonal: bool, dtype: Any
+    ) -> None:
+        rows, size = means.shape
+        self.free, self.fixed, self.diagonal = free, fixed, diagonal
+        self.means = np.ascontiguousarray(means, dtype=dtype)
+        self.means[:, fixed] = 1
+        if diagonal:
+            self.moments = np.zeros((rows, size), dtype=dtype)
+            self.moments[:, free] = variance
+        else:
+            self.moments = np.zeros((rows, self.width), dtype=dtype)
+            for start in range(0, rows, BLOCK):
+                part = self.means[start : start + BLOCK]
+                self.moments[start : start + BLOCK] = _outer(part, self.width)
+            self.moments[:, diagonal_places(size)[free]] += variance
+        stored = free.size if diagonal else packed_size(free.size)
+        self.covariances = np.zeros((rows, stored), dtype=dtype)
+        places = np.arange(free.size) if diagonal else diagonal_places(free.size)
+        self.covariances[:, places] = variance
+        self.log_determinants = np.full(rows, free.size * np.mean(np.log(variance)))
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self.means.shape[0])
+
+    @property
+    def others(self) -> Moments:
+        """Give what the other side has to know; it is less to send elsewhere."""
+        return Moments(self.means, self.moments)
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """All that changes when posteriors are renewed, row by row."""
+        return self.means, self.moments, self.covariances, self.log_determinants
+
+    @property
+    def size(self) -> int:
+        """How many coordinates, fixed ones too."""
+        return int(self.means.shape[1])
+
+    @property
+    def width(self) -> int:
+        """The length of packed and padded second moments."""
+        return (packed_size(self.size) + 15) // 16 * 16
+
+    def packed_moments(self, first: int, last: int) -> Array:
+        """Give the packed second moments of some rows, in float64."""
+        if not self.diagonal:
+            return self.moments[first:last].astype(np.float64)
+        out = _outer(self.means[first:last].astype(np.float64), self.width)
+        out[:, diagonal_places(self.size)] += self.moments[first:last]
+        return out
+
+    def squares(self) -> Array:
+        """Give sum_i E[w_ik²] of each free coordinate."""
+        if self.diagonal:
+            means = np.einsum("ik,ik->k", self.means, self.means, dtype=np.float64)
+            return np.asarray(means + self.moments.sum(axis=0, dtype=np.float64))[self.free]
+        places = diagonal_places(self.size)[self.free]
+        return np.asarray(self.moments[:, places].sum(axis=0, dtype=np.float64))
+
+    def weighted_sums(self, moment_weights: Array, mean_weights: Array, run: Run) -> tuple[Array, Array]:
+        """Give the sums of moments and of means over all rows, each with its own weights, in float64."""
+
+        def mean_sum(first: int, last: int) -> Array:
+            return np.asarray(mean_weights[first:last] @ self.means[first:last].astype(np.float64))
+
+        def part(first: int, last: int) -> tuple[Array, Array]:
+            if self.diagonal:
+                return moment_weights[first:last] @ self.packed_moments(first, last), mean_sum(first, last)
+            kind = self.moments.dtype
+            moments = moment_weights[first:last].astype(kind) @ self.moments[first:last]
+            return moments.astype(np.float64), mean_sum(first, last)
+
+        moments, means = zip(*run.over_rows(part, self.rows, BLOCK, here=True), strict=True)
+        return np.asarray(sum(moments)), np.asarray(sum(means))
+
+    def divergence(self, precision: Array, log_precision: Array) -> float:
+        """KL(q || p) of all rows together, p = N(0, diag(precision)^-1) with E[log precision] given apart."""
+        return float(
+            0.5
+            * (
+                precision @ self.squares()
+                - self.rows * (self.free.size + log_precision.sum())
+                - self.log_determinants.sum()
+            )
+        )
+
+    @one_blas_thread()
+    def transform(self, matrix: Array, run: Run) -> None:
+        """Replace w by ``matrix`` w, in every row; the matrix must leave fixed coordinates alone.
+
+        With diagonal covariances the matrix must be diagonal, too.
+        """
+        size, inner = self.size, np.ix_(self.free, self.free)
+
+        def part(first: int, last: int) -> None:
+            self.means[first:last] = self.means[first:last] @ matrix.T
+            if self.diagonal:
+                self.moments[first:last] *= np.diag(matrix) ** 2
+                self.covariances[first:last] *= np.diag(matrix[inner]) ** 2
+            else:
+                self.moments[first:last] = pack(_sandwich(matrix, unpack(self.moments[first:last], size)), self.width)
+                covariances = unpack(self.covariances[first:last], self.free.size)
+                self.covariances[first:last] = pack(_sandwich(matrix[inner], covariances))
+
+        run.over_rows(part, self.rows, BLOCK, updates=[self.means, self.moments, self.covariances])
+        self.log_determinants += 2 * np.linalg.slogdet(matrix[inner])[1]
+
+    @one_blas_thread()
+    def keep(self, coordinates: Array) -> None:
+        """Keep only some coordinates."""
+        inside = np.flatnonzero(np.isin(self.free, coordinates))
+        if self.diagonal:
+            moments = np.ascontiguousarray(self.moments[:, coordinates])
+            self.covariances = np.ascontiguousarray(self.covariances[:, inside])
+            self.log_determinants = np.log(self.covariances, dtype=np.float64).sum(axis=1)
+        else:
+            chosen = _sub_triangle(self.size, coordinates)
+            moments = np.zeros((self.rows, (chosen.size + 15) // 16 * 16), dtype=self.moments.dtype)
+            moments[:, : chosen.size] = self.moments[:, chosen]
+            self.covariances = np.ascontiguousarray(self.covariances[:, _sub_triangle(self.free.size, inside)])
+            for start in range(0, self.rows, BLOCK):
+                block = unpack(self.covariances[start : start + BLOCK], inside.size)
+                self.log_determinants[start : start + BLOCK] = np.linalg.slogdet(block)[1]
+        self.moments = moments
+        self.means = np.ascontiguousarray(self.means[:, coordinates])
+        position = {int(old): new for new, old in enumerate(coordinates)}
+        self.free = np.array([position[int(k)] for k in self.free if int(k) in position])
+        self.fixed = np.array([position[int(k)] for k in self.fixed], dtype=np.int64)
+
+
+@dataclass
+class State:
+    """Where the inference is: the posteriors of all factors, and the bound after each half sweep."""
+
+    words: Gaussians
+    contexts: Gaussians
+    relevance: Relevance
+    dimension: int
+    #: Whether the covariances were computed anew with the curvature of the logistic function.
+    calibrated: bool = False
+    #: The bound after each full sweep.
+    history: list[float] = field(default_factory=list)
+    #: The bound at the start and after each half sweep: words, then contexts with precisions and rotation, ...
+    halves: list[float] = field(default_factory=list)
+
+    def arrays(self) -> dict[str, Array]:
+        """Name all arrays, to be saved."""
+        sides = {"words": self.words, "contexts": self.contexts}
+        found = {f"{name}_{part}": getattr(side, part) for name, side in sides.items() for part in PARTS}
+        return {**found, "rates": self.relevance.rates}
+
+    def values(self) -> dict[str, Any]:
+        """Name all else that changes."""
+        return {"shape": self.relevance.shape, "history": self.history, "halves": self.halves}
+
+    def take(self, arrays: Mapping[str, Array], values: Mapping[str, Any]) -> None:
+        """Go back to what ``arrays`` and ``values`` gave."""
+        for name, side in (("words", self.words), ("contexts", self.contexts)):
+            for part in PARTS:
+                setattr(side, part, np.array(arrays[f"{name}_{part}"]))
+        self.relevance = replace(self.relevance, shape=float(values["shape"]), rates=np.array(arrays["rates"]))
+        self.history, self.halves = list(values["history"]), list(values["halves"])
+
+    def record(self, bound: float, full: bool) -> None:
+        """Note the bound after a half sweep, or a full one."""
+        self.halves.append(bound)
+        if full:
+            self.history.append(bound)
+
+
+def _outer(means: Array, width: int) -> Array:
+    """Give the packed m mᵀ of every row."""
+    rows, columns, factor = triangle(means.shape[1])
+    out = np.zeros((means.shape[0], width), dtype=means.dtype)
+    out[:, : factor.size] = means[:, rows] * means[:, columns] * factor
+    return out
+
+
+def _sub_triangle(size: int, kept: Array) -> Array:
+    """Give the places of the packed numbers of a matrix that remain when only some coordinates are kept."""
+    place = np.zeros((size, size), dtype=np.int64)
+    rows, columns, _ = triangle(size)
+    place[rows, columns] = np.arange(rows.size)
+    kept_rows, kept_columns, _ = triangle(kept.size)
+    return np.asarray(place[kept[kept_rows], kept[kept_columns]])
+
+
+def _sandwich(matrix: Array, middle: Array) -> Array:
+    """Give M A Mᵀ for every A."""
+    return np.asarray(matrix @ middle @ matrix.T)
+
+
+def coordinates(dimension: int, bias: str) -> tuple[int, tuple[Array, Array], tuple[Array, Array]]:
+    """Lay out w = (u, a, 1) and z = (c, 1, b): the number of coordinates, then (free, fixed) of each side."""
+    inner = np.arange(dimension)
+    none = np.empty(0, dtype=np.int64)
+    if bias == "none":
+        return dimension, (inner, none), (inner, none)
+    word = np.arange(dimension + 1)
+    if bias == "row":
+        return dimension + 1, (word, none), (inner, np.array([dimension]))
+    context = np.append(inner, dimension + 1)
+    return dimension + 2, (word, np.array([dimension + 1])), (context, np.array([dimension]))

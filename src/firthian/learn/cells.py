@@ -1,0 +1,68 @@
+"""The block-diagonal schedule: stochastic steps in parallel, with the same result for any number of workers.
+
+Words and contexts are dealt out to a fixed number of parts, number n to part n mod 16. A step on the pair (i, j)
+changes word i and context j only, so the cells (part of i, part of j) = (p, p + shift) of one round share no parameter
+and may run side by side, in any order. Sixteen rounds, one for each shift, visit all cells. Nothing is averaged,
+no gradient is stale, and a cell's parameters fit the cache of one core.
+(Gemulla, Nijkamp, Haas and Sismanis 2011 use the same stratification across machines.) Here the steps stay in one process,
+on a cluster too: all parameters would have to travel sixteen times for a few steps on each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.runtime.run import Run
+
+Result = TypeVar("Result")
+
+#: Parts of the words and of the contexts; also the most workers that can be busy at once. A power of two.
+PARTS = 16
+
+#: Rows of parameters are as long as a multiple of this, 64 bytes, so that vector instructions leave no remainder.
+LANES = 16
+
+
+def over_cells(run: Run, task: Callable[[int, int], Result], shifts: Iterable[int]) -> list[Result]:
+    """Call ``task(p, q)`` for every cell of the rounds in ``shifts``; give the results in the order of the schedule."""
+    results: list[Result] = []
+    for shift in shifts:
+        cells = [(part, (part + shift) % PARTS) for part in range(PARTS)]
+        results += run.threads.map(lambda cell: task(*cell), cells)
+    return results
+
+
+def padded(dimension: int) -> int:
+    """Give the length of a row of parameters; the numbers beyond the dimension are zero and stay so.
+
+    >>> padded(100), padded(128)
+    (112, 128)
+    """
+    return -(-dimension // LANES) * LANES
+
+
+def small_start(generator: np.random.Generator, rows: int, dimension: int) -> Array:
+    """Draw from uniform(-0.5, 0.5) / dimension, as word2vec and GloVe do, in padded rows."""
+    start = np.zeros((rows, padded(dimension)), dtype=np.float32)
+    start[:, :dimension] = (generator.random((rows, dimension), dtype=np.float32) - np.float32(0.5)) / dimension
+    return start
+
+
+#: What the vectors may be made of.
+COMBINATIONS = ("u", "u+c", "mean")
+
+
+def combine(words: Array, contexts: Array, how: str) -> Array:
+    """Make the vectors: ``u``, ``u+c``, or ``mean`` = (u + c)/2.
+
+    >>> combine(np.array([[2.0]]), np.array([[4.0]]), "mean")
+    array([[3.]])
+    """
+    if how == "u":
+        return words
+    total: Array = words + contexts
+    return total if how == "u+c" else total / 2

@@ -1,0 +1,1 @@
+"""Exponential families: likelihoods of the counts themselves."""

@@ -1,0 +1,313 @@
+"""Exponential dispersion families: what a count is taken to be, given its mean.
+
+A family says how the linear predictor eta gives the mean (``inverse``), how the variance depends on it, and with that the
+weights h and pseudo-responses z of iteratively reweighted least squares, and the loss with its derivatives.
+x is an observed count, mu its mean; the binomial family needs the number of trials n too (``trials``), there
+mu = n·pi. Any non-negative real x will do: the losses only need weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from firthian.errors import FirthianError
+
+
+class Family:
+    """What every family offers. ``rho`` is a pair's share of what every pair costs (``firthian.kernels.likelihood``)."""
+
+    name: ClassVar[str] = ""
+    #: The family's number in the kernels.
+    code: ClassVar[int] = -1
+    #: Which biases make sense: none where the link is not the logarithm.
+    biases: ClassVar[tuple[str, ...]] = ("none", "row", "both")
+    #: p or theta, for the kernels.
+    parameter: float = 0.0
+    #: An unseen pair costs exp(share_power·(a + b))·phi(u·c).
+    share_power: float = 0.0
+
+    def link(self, mu: Any, trials: Any = 1.0) -> Any:
+        """Give eta of a mean."""
+        return np.log(mu)
+
+    def inverse(self, eta: Any, trials: Any = 1.0) -> Any:
+        """Give the mean of eta."""
+        return np.exp(eta)
+
+    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+        """Give the variance of a count with this mean, up to the dispersion."""
+        raise NotImplementedError
+
+    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+        """h = (d mu / d eta)² / variance."""
+        raise NotImplementedError
+
+    def response(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+        """z = eta + (x - mu)·(d eta / d mu)."""
+        return self.link(mu, trials) + (x - mu) / mu
+
+    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+        """Twice the log likelihood that mu = x would gain."""
+        raise NotImplementedError
+
+    def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """Give minus the log likelihood, without what does not depend on eta."""
+        raise NotImplementedError
+
+    def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """Give the derivative of the loss by eta."""
+        raise NotImplementedError
+
+    def curvature(self, eta: Any, rho: Any = 0.0, x: Any = 0.0) -> Any:
+        """Give the expected second derivative of the loss by eta."""
+        return self.weight(np.exp(eta))
+
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
+        """Give phi(u·c), its slope and its bend, where an unseen pair costs rho·phi."""
+        raise NotImplementedError
+
+
+class Gaussian(Family):
+    """Constant variance, identity link: least squares."""
+
+    name, code, biases = "gaussian", 0, ("none",)
+
+    def link(self, mu: Any, trials: Any = 1.0) -> Any:
+        """The mean itself."""
+        return mu
+
+    def inverse(self, eta: Any, trials: Any = 1.0) -> Any:
+        """The predictor itself."""
+        return eta
+
+    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+        """1."""
+        return np.ones_like(mu)
+
+    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+        """1, for every pair, seen or not."""
+        return np.ones_like(mu)
+
+    def response(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+        """z = x."""
+        return x + np.zeros_like(mu)
+
+    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+        """(x - mu)²."""
+        return (x - mu) ** 2
+
+    def loss(self, x: Any, eta: Any, rho: Any = 1.0) -> Any:
+        """rho·(x - eta)²/2; rho is a weight here."""
+        return 0.5 * rho * (x - eta) ** 2
+
+    def slope(self, x: Any, eta: Any, rho: Any = 1.0) -> Any:
+        """rho·(eta - x)."""
+        return rho * (eta - x)
+
+    def curvature(self, eta: Any, rho: Any = 1.0, x: Any = 0.0) -> Any:
+        """rho."""
+        return rho + np.zeros_like(eta)
+
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
+        """phi = s²/2."""
+        return 0.5 * product**2, product, np.ones_like(product)
+
+
+class Poisson(Family):
+    """Variance mu, log link."""
+
+    name, code, share_power = "poisson", 1, 1.0
+
+    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+        """mu."""
+        return mu
+
+    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+        """mu."""
+        return mu
+
+    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+        """2·(x·log(x/mu) - x + mu)."""
+        return 2 * (_x_log(x, mu) - x + mu)
+
+    def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """mu - x·eta."""
+        return np.exp(eta) - x * eta
+
+    def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """mu - x."""
+        return np.exp(eta) - x
+
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
+        """phi = e^s."""
+        value = np.exp(product)
+        return value, value, value
+
+
+class Tweedie(Family):
+    """Variance mu^p with 1 < p < 2, log link: sums of a Poisson number of gamma variables, so real-valued counts fit."""
+
+    name, code = "tweedie", 2
+
+    def __init__(self, power: float = 1.25) -> None:
+        if not 1 <= power <= 2:
+            raise FirthianError(f"power must be a number from 1 to 2, got {power!r}", hint="1.25 is the paper's")
+        if power in (1, 2):
+            raise FirthianError(
+                f"a power of {power:g} is no Tweedie family of its own",
+                hint="use the recipe poisson for 1" if power == 1 else "take a power below 2, such as 1.9",
+            )
+        self.parameter = power
+        self.share_power = 2 - power
+
+    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+        """mu^p."""
+        return mu**self.parameter
+
+    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+        """mu^(2-p)."""
+        return mu ** (2 - self.parameter)
+
+    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+        """2·(x^(2-p)/((1-p)(2-p)) - x·mu^(1-p)/(1-p) + mu^(2-p)/(2-p))."""
+        p = self.parameter
+        return 2 * (x ** (2 - p) / ((1 - p) * (2 - p)) - x * mu ** (1 - p) / (1 - p) + mu ** (2 - p) / (2 - p))
+
+    def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """mu^(2-p)/(2-p) - x·(mu^(1-p) - 1)/(1-p): the 1 keeps it small as p approaches 1."""
+        p = self.parameter
+        first = np.exp((2 - p) * eta) / (2 - p)
+        return first if _is_zero(x) else first - x * np.expm1((1 - p) * eta) / (1 - p)
+
+    def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """mu^(2-p) - x·mu^(1-p)."""
+        p = self.parameter
+        first = np.exp((2 - p) * eta)
+        return first if _is_zero(x) else first - x * np.exp((1 - p) * eta)
+
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
+        """phi = e^((2-p)s)/(2-p)."""
+        slope = np.exp(self.share_power * product)
+        return slope / self.share_power, slope, self.share_power * slope
+
+
+class LogGaussian(Tweedie):
+    """Constant variance with a log link: Tweedie's formulas at p = 0, so h = mu² and the loss is (x - mu)²/2 and a constant."""
+
+    name = "gaussian-log"
+
+    def __init__(self) -> None:
+        self.parameter, self.share_power = 0.0, 2.0
+
+    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+        """1."""
+        return np.ones_like(mu)
+
+
+class NegativeBinomial(Family):
+    """Variance mu + mu²/theta, log link. The paper gives it Poisson's weight; it is mu/(1 + mu/theta)."""
+
+    name, code, share_power = "negative-binomial", 4, 1.0
+
+    def __init__(self, theta: float = 1.0) -> None:
+        if not theta > 0:
+            raise FirthianError(f"theta must be above 0, got {theta!r}", hint="a large theta is nearly Poisson")
+        self.parameter = theta
+
+    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+        """mu + mu²/theta."""
+        return mu + mu**2 / self.parameter
+
+    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+        """mu/(1 + mu/theta)."""
+        return mu / (1 + mu / self.parameter)
+
+    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+        """2·(x·log(x/mu) - (x + theta)·log((x + theta)/(mu + theta)))."""
+        theta = self.parameter
+        return 2 * (_x_log(x, mu) - (x + theta) * np.log((x + theta) / (mu + theta)))
+
+    def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """(x + theta)·log(1 + mu/theta) - x·eta."""
+        return (x + self.parameter) * np.log1p(np.exp(eta) / self.parameter) - x * eta
+
+    def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """(mu - x) / (1 + mu/theta)."""
+        mu = np.exp(eta)
+        return (mu - x) / (1 + mu / self.parameter)
+
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
+        """phi = e^s: Poisson's, which bounds its own from above."""
+        value = np.exp(product)
+        return value, value, value
+
+
+class Binomial(Family):
+    """n trials with chance pi, logit link; n = rho + x gives SGNS and EMF. The paper's weight lacks the n."""
+
+    name, code, biases = "binomial", 3, ("none",)
+
+    def link(self, mu: Any, trials: Any = 1.0) -> Any:
+        """log(pi / (1 - pi))."""
+        return np.log(mu) - np.log(trials - mu)
+
+    def inverse(self, eta: Any, trials: Any = 1.0) -> Any:
+        """n·sigma(eta)."""
+        return trials * _sigma(eta)
+
+    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+        """n·pi·(1 - pi)."""
+        return mu * (trials - mu) / trials
+
+    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+        """n·pi·(1 - pi)."""
+        return self.variance(mu, trials)
+
+    def response(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+        """logit(pi) + (x/n - pi)/(pi(1 - pi))."""
+        return self.link(mu, trials) + (x - mu) / self.variance(mu, trials)
+
+    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+        """2·(x·log(x/mu) + (n - x)·log((n - x)/(n - mu)))."""
+        return 2 * (_x_log(x, mu) + _x_log(trials - x, trials - mu))
+
+    def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """(rho + x)·log(1 + e^eta) - x·eta."""
+        return (rho + x) * _softplus(eta) - x * eta
+
+    def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """(rho + x)·sigma(eta) - x."""
+        return (rho + x) * _sigma(eta) - x
+
+    def curvature(self, eta: Any, rho: Any = 0.0, x: Any = 0.0) -> Any:
+        """(rho + x)·sigma(eta)·sigma(-eta)."""
+        sigma = _sigma(eta)
+        return (rho + x) * sigma * (1 - sigma)
+
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
+        """phi = log(1 + e^s)."""
+        sigma = _sigma(product)
+        return _softplus(product), sigma, sigma * (1 - sigma)
+
+
+def _is_zero(x: Any) -> bool:
+    """Tell whether all counts are 0: mu^(1-p) may then overflow, and 0 times infinity is no number."""
+    return bool(np.ndim(x) == 0 and x == 0)
+
+
+def _sigma(eta: Any) -> Any:
+    # e^-eta overflows float32 below -88, to an infinity whose inverse is the right 0
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-eta))
+
+
+def _softplus(eta: Any) -> Any:
+    return np.maximum(eta, 0) + np.log1p(np.exp(-np.abs(eta)))
+
+
+def _x_log(x: Any, mu: Any) -> Any:
+    """x·log(x/mu), 0 where x is."""
+    ratio = np.divide(x, mu, out=np.ones(np.broadcast(x, mu).shape), where=np.asarray(x) > 0)
+    return x * np.log(ratio)

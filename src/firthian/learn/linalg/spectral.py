@@ -1,0 +1,311 @@
+"""The largest eigenvalues or singular values of a matrix that is only ever multiplied.
+
+A block Krylov method with full orthogonalisation, Rayleigh-Ritz steps and thick restarts. In exact arithmetic, from
+a random start, it is block Lanczos (Golub and Underwood 1977) with Wu and Simon's (2000) restarts. Rayleigh-Ritz
+orders the values itself, so "largest" means algebraically largest even beside large negative eigenvalues, where
+power iteration fails. A start that is nearly right (the last outer iteration's vectors) is wider than a block: only
+the strongest directions of its residual are then followed, so little is multiplied again.
+
+Products are in float32, sums over rows and small problems in float64. Eigenvalues below about 1e-6 of the largest,
+and singular values below 1e-3 of the largest, are therefore rounding noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.disk.checkpoints import Stage
+from firthian.errors import FirthianError
+from firthian.learn.linalg.operators import Operator
+from firthian.learn.linalg.tall import eigh, fix_signs, inner, lengths, orthonormal, subtract_product, times_small
+from firthian.runtime.run import Run, one_blas_thread
+
+#: Matrices up to this size are made dense and solved by LAPACK.
+DENSE_ROWS = 512
+
+#: Columns multiplied at a time: a compromise of sparse products (wide is good) and Krylov convergence (narrow is).
+BLOCK_COLUMNS = 32
+
+#: Blocks multiplied between two looks at the residuals.
+BLOCKS_BETWEEN_CHECKS = 3
+
+#: The residual |A q - lambda q| / |lambda| at which a pair counts as found.
+TOLERANCE = 1e-2
+
+#: Residuals below this part of the largest eigenvalue are rounding errors of float32 products.
+ROUNDING = 1e-5
+
+
+def top_eigen(
+    operator: Operator,
+    rank: int,
+    run: Run,
+    which: str = "largest",
+    start: Array | None = None,
+    tolerance: float = TOLERANCE,
+    products: int | None = None,
+    name: str | None = None,
+) -> tuple[Array, Array]:
+    """Give ``rank`` eigenvalues (float64) and eigenvectors (float32 columns) of a symmetric matrix, the first first.
+
+    ``which`` is ``largest`` (algebraically) or ``magnitude``. ``start`` holds vectors that span roughly the right space.
+    It stops when all residuals are below ``tolerance`` (relative to the eigenvalue), or when the matrix was multiplied
+    with ``products`` vectors (default: 12 times the rank, and a few). Eigenvalue errors are of the order of
+    ``tolerance`` squared. The largest entry of each vector is positive. With a ``name``, a long search is saved under it.
+
+    >>> import scipy.sparse
+    >>> from firthian.learn.linalg.operators import SparseOperator
+    >>> matrix = SparseOperator.of(scipy.sparse.csr_array(np.diag([-3.0, 2.0, 1.0])), symmetric=True)
+    >>> top_eigen(matrix, 2, Run())[0]
+    array([2., 1.])
+    >>> top_eigen(matrix, 2, Run(), which="magnitude")[0]
+    array([-3., 2.])
+    """
+    size = operator.shape[0]
+    if operator.shape[1] != size:
+        raise FirthianError(f"a matrix of shape {operator.shape} has no eigenvalues", hint="take singular values")
+    _check_rank(rank, size)
+    if which not in ("largest", "magnitude"):
+        raise FirthianError(f"which must be largest or magnitude, got {which!r}")
+    if size <= DENSE_ROWS:
+        dense = operator.times(np.eye(size, dtype=np.float32), run).astype(np.float64)
+        values, vectors = eigh(dense)
+        order = _order(values, which)[:rank]
+        values, vectors = values[order], vectors[:, order]
+        with one_blas_thread():
+            vectors = _one_more_product(vectors, dense @ vectors, values)
+    else:
+        limit = products or 12 * rank + 20 * BLOCK_COLUMNS
+        values, vectors = _Search(operator, rank, run, which, name).solve(start, tolerance, limit)
+    return values, vectors * fix_signs(vectors)
+
+
+def top_singular(
+    operator: Operator, rank: int, run: Run, tolerance: float = TOLERANCE, name: str | None = None
+) -> tuple[Array, Array, Array]:
+    """Give ``U`` (float32 columns), the singular values (float64) and ``V`` of the largest ``rank`` of a matrix.
+
+    The largest entry of each column of U is positive. A symmetric operator (one with a true ``symmetric``) is multiplied
+    once instead of twice a step. With a ``name``, a long search is saved under it.
+
+    >>> import scipy.sparse
+    >>> from firthian.learn.linalg.operators import SparseOperator
+    >>> matrix = SparseOperator.of(scipy.sparse.csr_array(np.diag([-3.0, 2.0, 1.0])))
+    >>> top_singular(matrix, 2, Run())[1]
+    array([3., 2.])
+    """
+    _check_rank(rank, min(operator.shape))
+    if max(operator.shape) <= DENSE_ROWS:
+        dense = operator.times(np.eye(operator.shape[1], dtype=np.float32), run).astype(np.float64)
+        with one_blas_thread():
+            u, values, vt = np.linalg.svd(dense, full_matrices=False)
+            u, values, v = u[:, :rank], values[:rank], vt[:rank].T
+            left, right = _one_more_product(u, dense @ v, values), _one_more_product(v, dense.T @ u, values)
+    elif getattr(operator, "symmetric", False):
+        found, left = top_eigen(operator, rank, run, "magnitude", tolerance=tolerance, name=name)
+        values, right = np.abs(found), left * np.where(found < 0, -1, 1).astype(np.float32)
+    else:
+        left, values, right = _by_normal_equations(operator, rank, run, tolerance, name)
+    signs = fix_signs(left)
+    return left * signs, values, right * signs
+
+
+def _by_normal_equations(
+    operator: Operator, rank: int, run: Run, tolerance: float, name: str | None
+) -> tuple[Array, Array, Array]:
+    """Find V from ``A'A`` (or U from ``AA'`` when that is smaller), then the other side by one more product."""
+    tall = operator.shape[0] >= operator.shape[1]
+    normal = Normal(operator if tall else _Flipped(operator))
+    # A residual of A'A twice as large is one of A as large as asked for.
+    _, one = top_eigen(normal, rank, run, "largest", tolerance=2 * tolerance, name=name)
+    # Rayleigh-Ritz on A itself, in float64: its values are not squared first, so small ones keep their digits.
+    image = normal.half.times(one, run)
+    white = _inverse_root(inner(one, one, run))
+    with one_blas_thread():
+        squares, turn = eigh(white @ inner(image.astype(np.float64), image.astype(np.float64), run) @ white)
+        squares, turn = squares[::-1], white @ turn[:, ::-1]
+    values = np.sqrt(np.maximum(squares, 0))
+    safe = np.where(values > 1e-6 * max(values[0], 1e-300), values, np.inf)
+    one, other = times_small(one, turn, run), times_small(image, turn / safe, run)
+    return (other, values, one) if tall else (one, values, other)
+
+
+def _inverse_root(gram: Array) -> Array:
+    """Give ``G^(-1/2)`` of the Gram matrix of nearly orthonormal vectors."""
+    values, vectors = eigh(gram)
+    root: Array = (vectors / np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
+    return root
+
+
+class Normal:
+    """``A'A`` for an operator ``A``."""
+
+    symmetric = True
+
+    def __init__(self, half: Operator) -> None:
+        self.half = half
+        self.shape = (half.shape[1], half.shape[1])
+
+    def times(self, dense: Array, run: Run) -> Array:
+        """Give ``A'(A dense)``."""
+        return self.half.transposed_times(self.half.times(dense, run), run)
+
+    transposed_times = times
+
+
+class _Flipped:
+    """The transpose of an operator."""
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.shape = (operator.shape[1], operator.shape[0])
+
+    def times(self, dense: Array, run: Run) -> Array:
+        return self.operator.transposed_times(dense, run)
+
+    def transposed_times(self, dense: Array, run: Run) -> Array:
+        return self.operator.times(dense, run)
+
+
+def _check_rank(rank: int, size: int) -> None:
+    if not 1 <= rank <= size:
+        raise FirthianError(
+            f"a matrix of size {size} has no {rank} eigenvalues or singular values", hint=f"ask for 1 to {size}"
+        )
+
+
+def _one_more_product(vectors: Array, image: Array, values: Array) -> Array:
+    """Give ``A q / lambda`` for ``q``: closer, at no cost, and exactly zero where a row of A is, whatever the rounding.
+
+    Vectors of eigenvalues that are nearly zero stay as they are.
+    """
+    large = np.abs(values) > 1e-5 * max(float(np.abs(values).max()), 1e-300)
+    better: Array = np.where(large, image / np.where(large, values, 1), vectors).astype(np.float32)
+    return better
+
+
+def _order(values: Array, which: str) -> Array:
+    """Give the places of the wanted values, the first first; equal ones in a fixed order."""
+    order: Array = np.argsort(-(values if which == "largest" else np.abs(values)), kind="stable")
+    return order
+
+
+class _Search:
+    """The state of one search: a basis ``Q``, its image ``A Q`` and the small matrix ``H = Q' A Q``."""
+
+    def __init__(self, operator: Operator, rank: int, run: Run, which: str, name: str | None = None) -> None:
+        self.operator, self.rank, self.run, self.which = operator, rank, run, which
+        self.stage = Stage() if name is None else run.stage(name)
+        self.size = operator.shape[0]
+        #: The basis is cut back to ``kept`` Ritz vectors when it would outgrow ``capacity``.
+        self.capacity = min(self.size, 2 * rank + 8 * BLOCK_COLUMNS)
+        self.kept = rank + max(BLOCK_COLUMNS, rank // 4)
+        self.basis = np.empty((self.size, self.capacity), dtype=np.float32)
+        self.image = np.empty((self.size, self.capacity), dtype=np.float32)
+        self.small = np.empty((self.capacity, self.capacity))
+        self.width = self.multiplied = 0
+        self.generator = run.generator(0x5BEC)
+
+    def solve(self, start: Array | None, tolerance: float, products: int) -> tuple[Array, Array]:
+        """Extend the space until the wanted pairs are found."""
+        block = self._restore()
+        if block is None:
+            first = self._random(BLOCK_COLUMNS) if start is None else np.asarray(start)[:, : self.kept]
+            block = orthonormal(first, self.run)
+        while True:
+            for _ in range(BLOCKS_BETWEEN_CHECKS):
+                self._extend(block)
+                narrow = block.shape[1] <= BLOCK_COLUMNS
+                if self.width == self.capacity or not narrow:
+                    break
+                block = self._new(self.image[:, self.width - block.shape[1] : self.width])
+            if self.width < self.rank and narrow:
+                continue
+            values, turn = self._ritz()
+            residual, sizes = self._residual(values, turn)
+            allowed = tolerance * np.abs(values) + ROUNDING * np.abs(values).max()
+            found = int((sizes <= allowed).sum())
+            self.run.progress.advance(0, f"{found} of {self.rank} vectors found")
+            enough = found >= self.rank or (self.width >= self.rank and self.multiplied >= products)
+            if enough or self.width == self.size:
+                return values, self._vectors(values, turn[:, : self.rank])
+            if self.width + BLOCKS_BETWEEN_CHECKS * BLOCK_COLUMNS > self.capacity < self.size:
+                self._restart(turn)
+            block = self._new(self._strongest(residual))
+            self._save(block)
+
+    def _save(self, block: Array) -> None:
+        width = self.width
+        arrays = {"basis": self.basis[:, :width], "image": self.image[:, :width], "block": block}
+        self.stage.save(
+            self.multiplied,
+            {**arrays, "small": self.small[:width, :width]},
+            generator=self.generator.bit_generator.state,
+        )
+
+    def _restore(self) -> Array | None:
+        """Take up a search that was interrupted; give the block that comes next."""
+        state = self.stage.restore()
+        if state is None:
+            return None
+        self.width, self.multiplied = state.arrays["basis"].shape[1], state.step
+        self.basis[:, : self.width] = state.arrays["basis"]
+        self.image[:, : self.width] = state.arrays["image"]
+        self.small[: self.width, : self.width] = state.arrays["small"]
+        self.generator.bit_generator.state = state.values["generator"]
+        return np.array(state.arrays["block"])
+
+    def _random(self, columns: int) -> Array:
+        return self.generator.standard_normal((self.size, columns), dtype=np.float32)
+
+    def _new(self, directions: Array) -> Array:
+        """Give what is new in some directions; when nothing is, the space is closed and anything else may come next."""
+        known, room = self.basis[:, : self.width], self.capacity - self.width
+        block = orthonormal(directions, self.run, known)[:, :room]
+        if block.shape[1] == 0:
+            block = orthonormal(self._random(min(BLOCK_COLUMNS, room)), self.run, known)
+        return block
+
+    def _extend(self, block: Array) -> None:
+        """Add orthonormal columns to the basis, and their image."""
+        old, new = self.width, self.width + block.shape[1]
+        self.basis[:, old:new] = block
+        self.image[:, old:new] = self.operator.times(block, self.run)
+        self.small[:new, old:new] = inner(self.basis[:, :new], self.image[:, old:new], self.run)
+        self.small[old:new, :old] = self.small[:old, old:new].T
+        self.width = new
+        self.multiplied += block.shape[1]
+
+    def _ritz(self) -> tuple[Array, Array]:
+        """Rayleigh-Ritz: the wanted eigenvalues of H, and all its eigenvectors, the wanted first."""
+        values, turn = eigh(self.small[: self.width, : self.width])
+        order = _order(values, self.which)
+        return values[order[: self.rank]], turn[:, order]
+
+    def _residual(self, values: Array, turn: Array) -> tuple[Array, Array]:
+        """Give ``A Q y - lambda Q y`` of the wanted pairs, and its columns' lengths."""
+        wanted = turn[:, : values.size]
+        residual = times_small(self.image[:, : self.width], wanted, self.run)
+        subtract_product(residual, self.basis[:, : self.width], wanted * values, self.run)
+        return residual, lengths(residual, self.run)
+
+    def _vectors(self, values: Array, wanted: Array) -> Array:
+        basis, image = self.basis[:, : self.width], self.image[:, : self.width]
+        return _one_more_product(times_small(basis, wanted, self.run), times_small(image, wanted, self.run), values)
+
+    def _strongest(self, residual: Array) -> Array:
+        """Give the directions in which the residuals are longest together: their first left singular vectors."""
+        if residual.shape[1] <= BLOCK_COLUMNS:
+            return residual
+        _, vectors = eigh(inner(residual, residual, self.run))
+        return times_small(residual, vectors[:, -BLOCK_COLUMNS:], self.run)
+
+    def _restart(self, turn: Array) -> None:
+        """Keep the best Ritz vectors only."""
+        kept = turn[:, : self.kept]
+        self.basis[:, : self.kept] = times_small(self.basis[:, : self.width], kept, self.run)
+        self.image[:, : self.kept] = times_small(self.image[:, : self.width], kept, self.run)
+        with one_blas_thread():
+            self.small[: self.kept, : self.kept] = kept.T @ self.small[: self.width, : self.width] @ kept
+        self.width = self.kept

@@ -1,0 +1,102 @@
+"""Dense tall matrices, in blocks of rows: products and orthonormal bases whose bytes do not depend on the workers.
+
+A sum over rows is a list of partial sums of fixed blocks, added in the order of the blocks. All of this stays in the process
+that holds the matrices: to send them elsewhere takes longer than the work.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.runtime.run import Run, one_blas_thread
+
+#: Rows of one partial product.
+BLOCK = 2048
+
+
+def inner(left: Array, right: Array, run: Run) -> Array:
+    """Give ``left.T @ right`` in float64: blocks of rows in the type of the arrays, their sum in double precision.
+
+    >>> inner(np.ones((3, 1), dtype=np.float32), np.ones((3, 2), dtype=np.float32), Run())
+    array([[3., 3.]])
+    """
+    total = np.zeros((left.shape[1], right.shape[1]))
+    for part in run.over_rows(lambda a, b: left[a:b].T @ right[a:b], left.shape[0], BLOCK, here=True):
+        total += part
+    return total
+
+
+def times_small(tall: Array, small: Array, run: Run) -> Array:
+    """Give ``tall @ small`` in float32."""
+    small = np.ascontiguousarray(small, dtype=np.float32)
+    out = np.empty((tall.shape[0], small.shape[1]), dtype=np.float32)
+
+    def fill(first: int, last: int) -> None:
+        np.matmul(tall[first:last], small, out=out[first:last])
+
+    run.over_rows(fill, tall.shape[0], BLOCK, here=True)
+    return out
+
+
+def subtract_product(target: Array, tall: Array, small: Array, run: Run) -> None:
+    """Do ``target -= tall @ small`` in place."""
+    small = np.ascontiguousarray(small, dtype=np.float32)
+
+    def fill(first: int, last: int) -> None:
+        target[first:last] -= tall[first:last] @ small
+
+    run.over_rows(fill, target.shape[0], BLOCK, here=True)
+
+
+def eigh(matrix: Array) -> tuple[Array, Array]:
+    """Give the eigenvalues, ascending, and eigenvectors of a small symmetric matrix, on one thread."""
+    with one_blas_thread():
+        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return values, vectors
+
+
+def orthonormal(tall: Array, run: Run, against: Array | None = None, cut: float = 1e-5) -> Array:
+    """Give an orthonormal basis of the columns, without what ``against`` (orthonormal itself) already spans.
+
+    Directions of relative length below ``cut`` are rounding noise and are left out, so the basis may be narrower
+    than ``tall``. Each pass takes the inverse square root of the Gram matrix; the second repairs the first's rounding.
+    """
+    basis = np.array(tall, dtype=np.float32)
+    before = lengths(basis, run)
+    for attempt in range(3):
+        if against is not None and against.shape[1] > 0:
+            subtract_product(basis, against, inner(against, basis, run), run)
+        length = lengths(basis, run)
+        alive = length > (np.maximum(cut * before, 1e-30) if attempt == 0 else 0.1)
+        basis = np.ascontiguousarray(basis[:, alive])
+        if basis.shape[1] == 0:
+            return basis
+        scale = 1 / length[alive]
+        gram = inner(basis, basis, run) * scale * scale[:, np.newaxis]
+        values, vectors = eigh(gram)
+        kept = values > values[-1] * (cut if attempt == 0 else 1e-3)
+        basis = times_small(basis, scale[:, np.newaxis] * vectors[:, kept] / np.sqrt(values[kept]), run)
+        before = np.ones(basis.shape[1])
+    return basis
+
+
+def lengths(tall: Array, run: Run) -> Array:
+    """Give the length of each column."""
+    total = np.zeros(tall.shape[1])
+
+    def squares(first: int, last: int) -> Array:
+        return np.asarray(np.square(tall[first:last], dtype=np.float64).sum(axis=0))
+
+    for part in run.over_rows(squares, tall.shape[0], BLOCK, here=True):
+        total += part
+    root: Array = np.sqrt(total)
+    return root
+
+
+def fix_signs(vectors: Array) -> Array:
+    """Give the sign of each column that makes its largest entry positive (the first of equals)."""
+    if vectors.size == 0:
+        return np.ones(vectors.shape[1], dtype=np.float32)
+    largest = np.abs(vectors).argmax(axis=0)
+    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0).astype(np.float32)

@@ -1,0 +1,1 @@
+"""PSDVec: weighted low-rank positive semidefinite factorization of PMI."""

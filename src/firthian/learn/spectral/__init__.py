@@ -1,0 +1,1 @@
+"""Association matrices and their factorizations."""

@@ -1,0 +1,65 @@
+"""HAL, the hyperspace analogue to language (Lund and Burgess 1996)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.counts.counts import Counts
+from firthian.learn.weighting import two_sides
+from firthian.runtime.run import Run
+
+
+class HAL:
+    """Counts of the words before and after, side by side; the columns that vary most over words are kept.
+
+    ``normalize`` divides each word's counts by their length, before variances are taken, as later work on HAL does, so
+    that frequent words do not decide alone.
+    """
+
+    def __init__(self, counts: Counts, run: Run, normalize: bool = True) -> None:
+        self.run = run
+        left, right = two_sides(counts, "hal")
+        if normalize:
+            length = np.sqrt(_squares(left) + _squares(right))
+            left, right = _divided(left, length), _divided(right, length)
+        self.left, self.right = left, right
+
+    def best_columns(self, dimension: int) -> Array:
+        """Give the numbers of the columns of highest variance, the highest first; right contexts follow left ones."""
+        size = self.left.shape[0]
+        variances = np.concatenate([_variances(side, size) for side in (self.left, self.right)])
+        best: Array = np.argsort(-variances, kind="stable")[:dimension]
+        return best
+
+    def columns(self, dimension: int) -> Array:
+        """Give the columns that vary most, as a dense matrix."""
+        size = self.left.shape[1]
+        out = np.empty((size, dimension), dtype=np.float32)
+        sides = (self.left.tocsc(), self.right.tocsc())
+        for place, column in enumerate(self.best_columns(dimension)):
+            side = sides[column // size]
+            out[:, place] = side[:, [column % size]].toarray()[:, 0]
+        return out
+
+
+def _squares(matrix: Any) -> Array:
+    squares: Array = (matrix.astype(np.float64) ** 2) @ np.ones(matrix.shape[1])
+    return squares
+
+
+def _divided(matrix: Any, length: Array) -> Any:
+    import scipy.sparse
+
+    per_row = np.where(length > 0, length, 1)
+    values = (matrix.data / np.repeat(per_row, np.diff(matrix.indptr))).astype(np.float32)
+    return scipy.sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _variances(matrix: Any, size: int) -> Array:
+    ones = np.ones(size)
+    double = matrix.astype(np.float64)
+    variances: Array = (double**2).T @ ones / size - (double.T @ ones / size) ** 2
+    return variances

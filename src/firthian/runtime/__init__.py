@@ -1,0 +1,1 @@
+"""How work runs: workers, memory, progress, randomness."""

@@ -1,0 +1,171 @@
+"""What a run will cost: seconds, memory and disk from the numbers of tokens, words, pairs and dimensions.
+
+The constants in ``cost.json`` are fitted to measured runs by ``benchmarks/scale.py``; ``docs/scale.md`` says how well
+they predict.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from firthian.errors import FirthianError, suggest
+from firthian.runtime.memory import Memory, show_size
+
+CONSTANTS = Path(__file__).parent / "cost.json"
+
+
+#: Seconds from which on a run tells the speed of a machine.
+_MOMENT = 0.05
+
+
+class Size(NamedTuple):
+    """How large a run is."""
+
+    tokens: float
+    words: float
+    pairs: float
+    dimension: float = 0
+
+
+#: What each cost may grow with. ``once`` is what every run pays; letters are those of docs/scale.md.
+_TERMS: dict[str, Callable[[Size], float]] = {
+    "once": lambda s: 1.0,
+    "token": lambda s: s.tokens,
+    "word": lambda s: s.words,
+    "pair": lambda s: s.pairs,
+    "word_dim": lambda s: s.words * s.dimension,
+    "word_dim2": lambda s: s.words * s.dimension**2,
+    "word_dim3": lambda s: s.words * s.dimension**3,
+    "pair_dim": lambda s: s.pairs * s.dimension,
+    "pair_dim2": lambda s: s.pairs * s.dimension**2,
+}
+
+_COUNTING = {
+    "cpu": ("once", "token", "word", "pair"),
+    "peak_bytes": ("once", "token", "word", "pair"),
+    "disk_bytes": ("word", "pair"),
+}
+_VECTORS = {
+    "cpu": ("once", "pair", "pair_dim", "word_dim", "word_dim2"),
+    "peak_bytes": ("once", "pair", "word", "word_dim"),
+    "disk_bytes": ("word", "word_dim"),
+}
+_COVARIANCES = {
+    "cpu": ("once", "pair_dim", "pair_dim2", "word_dim3"),
+    "peak_bytes": ("once", "pair", "word_dim", "word_dim2"),
+    "disk_bytes": ("word", "word_dim", "word_dim2"),
+}
+
+#: For counting and for each recipe that was measured: the terms of its processor seconds, memory and disk.
+FEATURES: dict[str, dict[str, tuple[str, ...]]] = {
+    "count": _COUNTING,
+    "psd": _VECTORS,
+    "sgns": _VECTORS,
+    "svd": _VECTORS,
+    "tweedie": _VECTORS,
+    "glove": _VECTORS,
+    "bayes": _COVARIANCES,
+}
+
+
+def features(size: Size, names: Sequence[str]) -> Iterator[float]:
+    """Give the terms of a run.
+
+    >>> list(features(Size(10, 3, 4, 2), ["once", "pair_dim"]))
+    [1.0, 8]
+    """
+    return (_TERMS[name](size) for name in names)
+
+
+@functools.cache
+def constants() -> dict[str, Any]:
+    """Read the fitted constants."""
+    return json.loads(CONSTANTS.read_text())  # type: ignore[no-any-return]
+
+
+def memory_of(recipe: str) -> Memory:
+    """Give the memory of a recipe that was measured; it is the same one that ``predict`` tells.
+
+    >>> memory_of("psd").pair > memory_of("svd").pair
+    True
+    """
+    return Memory(**constants()["costs"][recipe]["peak_bytes"])
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run takes: processor seconds of all cores together, clock seconds, peak anonymous memory, disk."""
+
+    cpu: float
+    seconds: float
+    peak_bytes: int
+    disk_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the figures by name."""
+        return asdict(self)
+
+
+def known() -> list[str]:
+    """List what can be predicted."""
+    return list(constants()["costs"])
+
+
+def predict(what: str, size: Size, workers: int = 2, speed: float = 1.0, passes: float = 1.0) -> Cost:
+    """Predict counting (``count``) or training by a recipe.
+
+    ``speed`` 2 is a machine twice as fast as the one measured, ``passes`` 2 a run with twice the recipe's usual epochs.
+
+    >>> small, large = (predict("count", Size(tokens, 5e4, 1e7)) for tokens in (1e6, 1e8))
+    >>> small.seconds < large.seconds and small.disk_bytes == large.disk_bytes
+    True
+    """
+    if what not in constants()["costs"]:
+        raise FirthianError(f"what {what} costs was never measured", hint=suggest(what, known()))
+    found = constants()["costs"][what]
+    sums = {
+        measure: sum(_TERMS[name](size) * value for name, value in found[measure].items())
+        for measure in ("cpu", "peak_bytes", "disk_bytes")
+    }
+    once = found["cpu"].get("once", 0.0)
+    cpu = (once + (sums["cpu"] - once) * passes) / speed
+    # Measured with two workers: of one of them, ``parallel`` was at work on average; a single worker waits for nobody.
+    busy = 1.0 if workers == 1 else workers * found["parallel"]
+    return Cost(cpu, cpu / busy, round(sums["peak_bytes"]), round(sums["disk_bytes"]))
+
+
+def grown(tokens: float) -> Size:
+    """Tell how many words (of at least 5 occurrences) and pairs (window 5) an English text of so many tokens has.
+
+    >>> grown(1e9).words > grown(1e7).words
+    True
+    """
+    growth = constants()["growth"]
+    words, pairs = (growth[name]["factor"] * tokens ** growth[name]["exponent"] for name in ("words", "pairs"))
+    return Size(tokens, words, min(pairs, words * words))
+
+
+def speed_of(what: str, size: Size, seconds: float, workers: int) -> float:
+    """Tell how fast this machine is, from a run in a process that was warm: nothing was paid once.
+
+    A run of a moment says nothing, because what every run pays (threads, files) is most of it: 1 is given then.
+    """
+    found = constants()["costs"][what]["cpu"]
+    warm = predict(what, size, workers)
+    busy = warm.cpu / warm.seconds
+    expected: float = (warm.cpu - found.get("once", 0.0)) / busy
+    return min(10.0, max(0.05, expected / max(seconds, 1e-6))) if expected >= _MOMENT else 1.0
+
+
+def describe(cost: Cost, workers: int) -> list[str]:
+    """Write the figures for people, a line each."""
+    return [
+        f"{'disk':<18} {show_size(cost.disk_bytes)}",
+        f"{'memory':<18} {show_size(cost.peak_bytes)} without a budget",
+        f"{'time':<18} {cost.seconds:.0f} s with {workers} worker{'s' if workers > 1 else ''}",
+    ]

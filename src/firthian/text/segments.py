@@ -1,0 +1,280 @@
+"""A corpus in segments: some megabytes of text each, tokenised alone, so that workers share nothing.
+
+A segment has ids of its own for its own types. How the text is cut into segments changes no result,
+save that phrases are not joined across a cut inside a document.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.errors import FirthianError
+from firthian.text.files import lines_before
+from firthian.text.readers import Corpus, Piece
+from firthian.text.shards import Shard
+from firthian.text.tokenizer import Tokenizer
+
+#: How much text makes a segment.
+SEGMENT_BYTES = 4 << 20
+
+#: What a worker takes that makes one of text, or reads it again: about five times its text, as measured.
+WORKER_BYTES = 20 << 20
+
+
+@dataclass(frozen=True)
+class SegmentText:
+    """The text of one segment; documents end at newlines, the last one may go on in the next segment."""
+
+    number: int
+    text: bytes
+    #: (offset in the text, file, line) of each piece it is made of.
+    origins: list[tuple[int, str, int]]
+    #: Where in its file the shard begins; lines are numbered from there.
+    begin: int = 0
+
+    def place(self, offset: int) -> str:
+        """Name the file and line of a byte."""
+        start, source, line = [origin for origin in self.origins if origin[0] <= offset][-1]
+        newlines = self.text.count(b"\n", start, offset) + (lines_before(source, self.begin) if self.begin else 0)
+        return f"{source}, line {line + newlines}"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Tokens of one segment as ids of its own types.
+
+    ``document_starts[n]`` is the number of tokens before document ``n``; the first document of a segment may be the
+    rest of the last one of the segment before, ``ends_inside`` says that it goes on in the next one.
+    """
+
+    ids: Array
+    document_starts: Array
+    #: The types: their hashes, their bytes one after another in ``pool``, their counts.
+    hashes: Array
+    starts: Array
+    pool: Array
+    counts: Array
+    ends_inside: bool
+    undecodable: int = 0
+
+    def types(self) -> list[str]:
+        """Spell out the types."""
+        data = self.pool.tobytes()
+        return [data[a:b].decode() for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    @property
+    def whole_documents(self) -> int:
+        """How many documents end in this segment."""
+        return self.document_starts.size - 1 if self.ends_inside else self.document_starts.size
+
+    def tokens_of_open_document(self) -> int:
+        """How many tokens of this segment belong to its last document, which goes on."""
+        return int(self.ids.size - self.document_starts[-1]) if self.ends_inside else 0
+
+
+def cut_segments(
+    corpus: Corpus, digests: list[bytes] | None = None, segment_bytes: int = SEGMENT_BYTES
+) -> Iterator[SegmentText]:
+    """Cut a corpus, shard after shard; ``digests`` gets the SHA-256 of each shard's text."""
+    number = 0
+    shards: Sequence[Shard | None] = shards_of(corpus) or [None]
+    for shard in shards:
+        digest = hashlib.sha256()
+        for text in cut_shard(corpus, shard, digest, segment_bytes, number):
+            number += 1
+            yield text
+        if digests is not None:
+            digests.append(digest.digest())
+
+
+def shards_of(corpus: Corpus) -> list[Shard] | None:
+    """Give the parts of a corpus that can be read alone; None where it is one stream."""
+    shards: Callable[[], list[Shard] | None] | None = getattr(corpus, "shards", None)
+    return shards() if shards is not None else None
+
+
+def cut_shard(
+    corpus: Any, shard: Shard | None, digest: hashlib._Hash, segment_bytes: int = SEGMENT_BYTES, number: int = 0
+) -> Iterator[SegmentText]:
+    """Cut a shard after documents, or inside a very long one at white space; ``digest`` sees all bytes.
+
+    Segments are numbered from ``number`` on.
+    """
+    pieces: Iterator[Piece] = corpus.pieces() if shard is None else corpus.pieces(shard)
+    begin = 0 if shard is None else shard.begin
+    waiting = bytearray()
+    origins: list[tuple[int, str, int]] = []
+    source, next_line = "", 0
+    for piece in pieces:
+        digest.update(piece.text)
+        if (piece.source, piece.line) != (source, next_line):
+            origins.append((len(waiting), piece.source, piece.line))
+        # Where a piece covers other lines than it has newlines, the next one must say where it is.
+        follows = piece.text.count(b"\n") == piece.lines
+        source, next_line = piece.source, piece.line + piece.lines if follows else -1
+        waiting += piece.text
+        while len(waiting) >= segment_bytes:
+            cut = _cut_at(waiting, segment_bytes)
+            text = bytes(waiting[:cut])
+            yield SegmentText(number, text, [origin for origin in origins if origin[0] < cut], begin)
+            number += 1
+            del waiting[:cut]
+            origins = _origins_after(origins, text)
+    if waiting:
+        yield SegmentText(number, bytes(waiting), origins, begin)
+
+
+def _origins_after(origins: list[tuple[int, str, int]], text: bytes) -> list[tuple[int, str, int]]:
+    """Say where the rest comes from, after ``text`` was cut off."""
+    cut = len(text)
+    offset, source, line = [origin for origin in origins if origin[0] <= cut][-1]
+    rest = (0, source, line + text.count(b"\n", offset))
+    return [rest, *((offset - cut, source, line) for offset, source, line in origins if offset > cut)]
+
+
+def _cut_at(text: bytearray, limit: int) -> int:
+    """After the last newline within the limit, else after the last white space, else between two characters."""
+    for separator in (b"\n", b" ", b"\x1f", b"\t"):
+        cut = text.rfind(separator, 0, limit) + 1
+        if cut > 0:
+            return cut
+    cut = limit
+    while cut > limit - 4 and text[cut - 1] & 0xC0 == 0x80:
+        cut -= 1
+    return cut - 1 if cut > 1 and text[cut - 1] >= 0xC0 else limit
+
+
+def tokenize_text(text: bytes, tokenizer: Tokenizer, tokenized: bool = False) -> Segment:
+    """Tokenise one text of lines."""
+    from firthian.kernels import tokens as kernel
+
+    prepared = tokenizer.prepare(text, tokenized)
+    data = np.frombuffer(prepared.text, dtype=np.uint8)
+    ids = np.empty(data.size // 2 + 2, dtype=np.int32)
+    document_starts = np.zeros(prepared.text.count(b"\n") + 1, dtype=np.int64)
+    room = 1 << max(8, min(17, (data.size // 64).bit_length()))
+    hashes = np.empty(room, dtype=np.uint64)
+    starts = np.zeros(room + 1, dtype=np.int64)
+    counts = np.zeros(room, dtype=np.int64)
+    pool = np.empty(room * 8 + prepared.number.size, dtype=np.uint8)
+    slots = np.full(room * 2, -1, dtype=np.int32)
+    progress = np.zeros(4, dtype=np.int64)
+    while True:
+        status = kernel.scan(
+            data,
+            prepared.classes,
+            prepared.fold,
+            prepared.number,
+            ids,
+            document_starts,
+            slots,
+            hashes,
+            starts,
+            pool,
+            counts,
+            progress,
+        )
+        n_types = int(progress[kernel.N_TYPES])
+        if status == kernel.DONE:
+            break
+        if status == kernel.MORE_TYPES:
+            hashes, counts = np.resize(hashes, 2 * room), np.resize(counts, 2 * room)
+            starts = np.resize(starts, 2 * room + 1)
+            room *= 2
+            slots = np.full(room * 2, -1, dtype=np.int32)
+            kernel.fill_slots(hashes, n_types, slots)
+        else:
+            # Room for the longest word there can be, so that one more call always gets on.
+            pool = np.concatenate([pool, np.empty(max(pool.size, data.size), dtype=np.uint8)])
+    n_documents = int(progress[kernel.N_DOCUMENTS])
+    ends_inside = not prepared.text.endswith(b"\n")
+    return Segment(
+        ids=ids[: progress[kernel.N_TOKENS]].copy(),
+        document_starts=document_starts[: n_documents + ends_inside].copy(),
+        hashes=hashes[:n_types].copy(),
+        starts=starts[: n_types + 1].copy(),
+        pool=pool[: starts[n_types]].copy(),
+        counts=counts[:n_types].copy(),
+        ends_inside=ends_inside,
+        undecodable=prepared.undecodable,
+    )
+
+
+def tokenize_segment(source: SegmentText, tokenizer: Tokenizer, tokenized: bool, strict: bool) -> Segment:
+    """Tokenise a segment; with ``strict``, bytes that are not UTF-8 are an error that names their place."""
+    if strict and not source.text.isascii():
+        try:
+            source.text.decode()
+        except UnicodeDecodeError as error:
+            raise FirthianError(
+                f"{source.place(error.start)}: a byte is not UTF-8",
+                hint="convert the file, or leave out --strict to replace such bytes",
+            ) from None
+    return tokenize_text(source.text, tokenizer, tokenized)
+
+
+_ARRAYS = ("ids", "document_starts", "hashes", "starts", "pool", "counts")
+
+
+def write_segment(path: Path, segment: Segment, fingerprint: str) -> None:
+    """Write a segment so that it is there whole or not at all; ``fingerprint`` says which text it is of."""
+    from safetensors.numpy import save
+
+    staging = path.with_name(path.name + ".new")
+    metadata = {
+        "fingerprint": fingerprint,
+        "ends_inside": str(int(segment.ends_inside)),
+        "undecodable": str(segment.undecodable),
+        "checksum": str(_checksum(segment)),
+    }
+    # Written by us, not by the library, whose errors do not say that a disk is full.
+    staging.write_bytes(save({name: getattr(segment, name) for name in _ARRAYS}, metadata))
+    staging.replace(path)
+
+
+def _checksum(segment: Segment) -> int:
+    checksum = 0
+    for name in _ARRAYS:
+        array = getattr(segment, name)
+        checksum = zlib.crc32(array.data.cast("B") if array.size else b"", checksum)
+    return checksum
+
+
+def read_segment(path: Path, fingerprint: str | None = None) -> Segment:
+    """Read what ``write_segment`` wrote; it must be undamaged, and of the text with this fingerprint where one is given."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata()
+            arrays = {name: file.get_tensor(name) for name in _ARRAYS}
+        segment = Segment(
+            **arrays, ends_inside=metadata["ends_inside"] == "1", undecodable=int(metadata["undecodable"])
+        )
+        good = metadata["checksum"] == str(_checksum(segment)) and fingerprint in (None, metadata["fingerprint"])
+    except (SafetensorError, ValueError, KeyError, TypeError):
+        good = False
+    if not good:
+        raise FirthianError(f"{path} is damaged", hint="start anew with --force")
+    return segment
+
+
+def find_segment(path: Path, fingerprint: str) -> Segment | None:
+    """Read a segment of an earlier attempt; None where there is none of this text, or it is damaged."""
+    try:
+        return read_segment(path, fingerprint) if path.exists() else None
+    except FirthianError:
+        return None
+
+
+def fingerprint_of(text: bytes) -> str:
+    """Tell one text from another."""
+    return hashlib.blake2b(text, digest_size=16).hexdigest()

@@ -1,0 +1,332 @@
+"""What a word is: tables that the scanning kernel reads, or a Python function for everything else."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import os
+import re
+import sys
+import traceback
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.errors import FirthianError, from_os_error, require, suggest
+from firthian.runtime.checks import yes_or_no
+from firthian.text.readers import TOKEN_SEPARATOR
+
+#: The classes of the scanning kernel (kernels/tokens.py), repeated here so that importing this does not import numba.
+WORD, JOINER, DIGIT, ENDS_DOCUMENT = 1, 2, 4, 8
+
+#: What every number becomes on request.
+NUMBER = "<number>"
+
+NAMES = ("unicode", "whitespace", "icu")
+
+#: Kept inside a word: apostrophe, hyphen, underscore, middle dot (Catalan), and the joiners of Persian and Indic scripts.
+_JOINERS = "'-_·\u200c\u200d"
+#: Typographic forms of the first two.
+_SAME_AS = {"\u2019": "'", "\u02bc": "'", "\u2010": "-", "\u2011": "-"}
+
+_SURROGATES = re.compile("[\udc80-\udcff]")
+#: So many combining marks may stand on one character; the languages of the world need fewer than ten.
+_MOST_MARKS = 30
+#: No character past this one is a letter, mark or digit, save a block of variation selectors.
+_LAST_CODE = 0x323B0
+#: So much of a document is shown in an error.
+_SHOWN_LETTERS = 40
+
+
+@functools.cache
+def _unicode_classes() -> Array:
+    """Classes by code point: letters, marks and digits are words."""
+    table = np.zeros(_LAST_CODE, dtype=np.uint8)
+    category = unicodedata.category
+    for code in range(_LAST_CODE):
+        kind = category(chr(code))
+        if kind[0] in "LM":
+            table[code] = WORD
+        elif kind[0] == "N":
+            table[code] = WORD | DIGIT if kind == "Nd" else WORD
+    for character in _JOINERS:
+        table[ord(character)] = JOINER
+    table[10] = ENDS_DOCUMENT
+    return table
+
+
+@functools.cache
+def _ascii_classes() -> Array:
+    """The first 128 classes of the above; the full table is only built when a text needs it."""
+    table = np.zeros(128, dtype=np.uint8)
+    for code in range(128):
+        character = chr(code)
+        if character.isalpha():
+            table[code] = WORD
+        elif character.isdigit():
+            table[code] = WORD | DIGIT
+        elif character in _JOINERS:
+            table[code] = JOINER
+    table[10] = ENDS_DOCUMENT
+    return table
+
+
+@functools.cache
+def _whitespace_classes() -> Array:
+    """Everything but white space is a word."""
+    table = np.full(sys.maxunicode + 1, WORD, dtype=np.uint8)
+    for code in range(0x3001):
+        if chr(code).isspace():
+            table[code] = 0
+    table[48:58] |= DIGIT
+    table[10] = ENDS_DOCUMENT
+    return table
+
+
+@functools.cache
+def _separator_classes() -> Array:
+    """Everything but the token separator is a word: for tokens made elsewhere."""
+    table = np.full(sys.maxunicode + 1, WORD, dtype=np.uint8)
+    table[ord(TOKEN_SEPARATOR)] = 0
+    table[48:58] |= DIGIT
+    table[10] = ENDS_DOCUMENT
+    return table
+
+
+@functools.cache
+def _crowded_marks() -> re.Pattern[str]:
+    """As many combining marks as may stand together, with one more behind them."""
+    codes = [code for code in range(0x300, _LAST_CODE) if unicodedata.combining(chr(code))]
+    marks = "".join(map(chr, codes))
+    return re.compile(f"([{marks}]{{{_MOST_MARKS}}})(?=[{marks}])")
+
+
+def decode(text: bytes) -> tuple[str, int]:
+    """Read UTF-8; give the text, each byte that is none replaced, and how many those were.
+
+    >>> decode(b"caf\\xe9")
+    ('caf\ufffd', 1)
+    """
+    try:
+        return text.decode(), 0
+    except UnicodeDecodeError:
+        return _SURROGATES.subn("\ufffd", text.decode("utf-8", "surrogateescape"))
+
+
+def composed(text: str) -> str:
+    """Normalise to NFC.
+
+    Sorting marks takes the square of their number, and a hostile text has millions on one letter. So a joiner, which ends the
+    sorting, comes after every thirtieth, as Unicode's stream-safe format asks (UAX #15, 13).
+
+    >>> composed("e\u0301") == "\u00e9", composed("e" + 31 * "\u0316").count("\u034f")
+    (True, 1)
+    """
+    return _normalised(_thinned(text) if _perhaps_crowded(text.encode("utf-8", "surrogatepass")) else text)
+
+
+def _perhaps_crowded(text: bytes) -> bool:
+    """Tell, at once, whether there may be a run of more marks than may stand together: a mark has two bytes at least.
+
+    Of a run of 62 high bytes, seven lie at multiples of eight.
+    """
+    high = np.frombuffer(text, dtype=np.uint8)[::8] >= 0x80
+    six = high.size - 5
+    return six > 0 and bool(np.logical_and.reduce([high[first : first + six] for first in range(6)]).any())
+
+
+def _thinned(text: str) -> str:
+    return _crowded_marks().sub("\\1\u034f", text)
+
+
+def _normalised(text: str) -> str:
+    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+def _fold_table(lower: bool) -> Array:
+    table = np.arange(256, dtype=np.uint8)
+    if lower:
+        table[ord("A") : ord("Z") + 1] += 32
+    return table
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Bytes ready for the scanning kernel, with the tables to scan them by."""
+
+    text: bytes
+    classes: Array
+    fold: Array
+    number: Array
+    undecodable: int
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Cuts text into words.
+
+    ``name`` is ``unicode`` (letters, marks, digits, with apostrophes and hyphens inside), ``whitespace``, ``icu``
+    (optionally with a locale: ``icu:zh``) or ``module:function`` for a Python function from a text to its tokens.
+
+    >>> Tokenizer().tokens("Don’t feed the well-known cat, it's 42!")
+    ["don't", 'feed', 'the', 'well-known', 'cat', "it's", '42']
+    >>> Tokenizer("whitespace", keep_case=True).tokens("A tokenised text .")
+    ['A', 'tokenised', 'text', '.']
+    >>> Tokenizer(fold_numbers=True).tokens("In 1984")
+    ['in', '<number>']
+    """
+
+    name: str = "unicode"
+    keep_case: bool = False
+    fold_numbers: bool = False
+    function: Callable[[str], Iterable[str]] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("keep_case", "fold_numbers"):
+            object.__setattr__(self, name, yes_or_no(name, getattr(self, name)))
+        if self.function is None:
+            object.__setattr__(self, "function", _find_function(self.name))
+
+    def describe(self) -> dict[str, Any]:
+        """Say how words are cut, for the record."""
+        return {"tokenizer": self.name, "keep_case": self.keep_case, "fold_numbers": self.fold_numbers}
+
+    def file_hash(self) -> str | None:
+        """Give the checksum of the file that a function of the user's lies in: when it changes, words may."""
+        module = sys.modules.get(self.name.partition(":")[0])
+        file = getattr(module, "__file__", None)
+        if self.function is None or self.name.partition(":")[0] in NAMES or file is None:
+            return None
+        try:
+            return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        except OSError as error:
+            raise from_os_error(error) from error
+
+    def prepare(self, text: bytes, tokenized: bool = False) -> Prepared:
+        """Decode, normalise (NFC) and lower-case a text of whole lines, and choose the tables to scan it by."""
+        number = np.frombuffer(NUMBER.encode(), dtype=np.uint8) if self.fold_numbers else np.empty(0, dtype=np.uint8)
+        plain = self.name in ("unicode", "whitespace") or tokenized
+        if plain and text.isascii():
+            classes = _ascii_classes() if self.name == "unicode" and not tokenized else self._classes(tokenized)
+            return Prepared(text, classes, _fold_table(not (self.keep_case or tokenized)), number, 0)
+        decoded, undecodable = decode(text)
+        decoded = _normalised(_thinned(decoded) if _perhaps_crowded(text) else decoded)
+        if self.function is not None and not tokenized:
+            decoded = "\n".join(map(self._call, decoded.split("\n")))
+        elif self.name == "unicode" and not tokenized:
+            for form, same in _SAME_AS.items():
+                decoded = decoded.replace(form, same)
+        if not (self.keep_case or tokenized):
+            # Lower-casing may uncover a pair that composes: J with caron has no capital of its own.
+            decoded = _normalised(decoded.lower())
+        classes = self._classes(tokenized)
+        return Prepared(decoded.encode("utf-8", "replace"), classes, _fold_table(False), number, undecodable)
+
+    def _classes(self, tokenized: bool) -> Array:
+        if tokenized or self.function is not None:
+            return _separator_classes()
+        return _unicode_classes() if self.name == "unicode" else _whitespace_classes()
+
+    def _call(self, document: str) -> str:
+        assert self.function is not None
+        if not document:
+            return ""
+        try:
+            tokens = list(self.function(document))
+        except FirthianError:
+            raise
+        except Exception as error:
+            # A function of the user's may raise anything. Who calls from Python finds all of it as the cause.
+            raise FirthianError(
+                f"the tokenizer {self.name} failed{_place(error)} on {_shortened(document)!r} "
+                f"({type(error).__name__}: {error})",
+                hint="it takes a text and gives a list of strings",
+            ) from error
+        for token in tokens:
+            if not isinstance(token, str):
+                raise FirthianError(
+                    f"the tokenizer {self.name} gave a {type(token).__name__}", hint="it must give strings"
+                )
+        return TOKEN_SEPARATOR.join(re.sub(r"[\x1f\n\t]+", " ", token).strip() for token in tokens)
+
+    def tokens(self, text: str) -> list[str]:
+        """Cut one text, as counting would."""
+        from firthian.text.segments import tokenize_text
+
+        segment = tokenize_text(text.replace("\n", " ").encode("utf-8", "replace"), self)
+        words = segment.types()
+        return [words[number] for number in segment.ids]
+
+
+def _place(error: Exception) -> str:
+    """Say in which file and line an error arose, where that is not here."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "" if last.filename == __file__ else f" in {os.path.basename(last.filename)}, line {last.lineno},"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN_LETTERS else text[:_SHOWN_LETTERS] + "…"
+
+
+def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
+    if not isinstance(name, str):
+        raise FirthianError(
+            f"a tokenizer is given by its name, not as a {type(name).__name__}",
+            hint="write module:function, so that others can find it again; or give lists of tokens as documents",
+        )
+    if name in ("unicode", "whitespace"):
+        return None
+    if name == "icu" or name.startswith("icu:"):
+        return _icu(name.partition(":")[2] or "en")
+    module, colon, function = name.partition(":")
+    if not colon:
+        raise FirthianError(
+            f"there is no tokenizer {name!r}",
+            hint=suggest(name, NAMES) + "; a function of yours is module:function",
+        )
+    try:
+        with _folder_on_the_path(os.getcwd()):
+            found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as error:
+        # Names that no module can have are values and types that are wrong to Python.
+        raise FirthianError(
+            f"the tokenizer {name} cannot be loaded ({error})",
+            hint="put its module into this folder or on PYTHONPATH",
+        ) from None
+    except Exception as error:
+        # A module of the user's may raise anything while it is imported. Who calls from Python finds all of it as the cause.
+        raise FirthianError(
+            f"the tokenizer {name} cannot be loaded{_place(error)} ({type(error).__name__}: {error})",
+            hint="mend its module",
+        ) from error
+    if not callable(found):
+        raise FirthianError(f"the tokenizer {name} is not a function", hint="give module:function")
+    return found  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _folder_on_the_path(folder: str) -> Iterator[None]:
+    """Find modules in a folder too, after all others: a command does not look where the user is by itself."""
+    sys.path.append(folder)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+
+
+def _icu(locale: str) -> Callable[[str], Iterable[str]]:
+    """Words by the rules and dictionaries of ICU: for Chinese, Japanese, Thai and other scripts without spaces."""
+    breakers = require("icu4py.breakers", "icu")
+
+    def words(text: str) -> list[str]:
+        return [part for part in breakers.WordBreaker(text, locale) if any(map(str.isalnum, part))]
+
+    return words

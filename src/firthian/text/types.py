@@ -1,0 +1,181 @@
+"""Types of many segments -> one vocabulary, in bounded memory; and the way back from a segment's ids to the vocabulary's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.errors import FirthianError
+from firthian.runtime.checks import whole
+from firthian.text.segments import Segment
+from firthian.text.vocabulary import Vocabulary
+
+#: What a type costs in the table: hash, start, count, two slots, and about ten bytes of spelling.
+BYTES_PER_TYPE = 8 + 8 + 8 + 2 * 4 + 10
+
+
+class NoWordsLeftError(FirthianError):
+    """The corpus has words, but none is frequent enough or on the list."""
+
+
+@dataclass(frozen=True)
+class VocabularyLimits:
+    """Which types become words."""
+
+    min_count: int = 5
+    max_vocab: int | None = None
+    only: frozenset[str] | None = None
+    stop_words: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "min_count", whole("min_count", self.min_count, hint="1 keeps every word"))
+        if self.min_count < 1:
+            raise FirthianError(f"min_count must be at least 1, got {self.min_count}", hint="1 keeps every word")
+        if self.max_vocab is None:
+            return
+        object.__setattr__(self, "max_vocab", whole("max_vocab", self.max_vocab, hint="leave it out for no limit"))
+        if self.max_vocab < 1:
+            raise FirthianError(f"max_vocab must be at least 1, got {self.max_vocab}", hint="leave it out for no limit")
+
+
+class TypeTable:
+    """Types and their counts in plain arrays, grown as needed (see kernels/tokens.py)."""
+
+    def __init__(self, room: int = 1 << 16) -> None:
+        self.size = 0
+        self.room = room
+        self.hashes = np.empty(room, dtype=np.uint64)
+        self.starts = np.zeros(room + 1, dtype=np.int64)
+        self.pool = np.empty(room * 10, dtype=np.uint8)
+        self.counts = np.zeros(room, dtype=np.int64)
+        self.slots = np.full(2 * room, -1, dtype=np.int32)
+
+    @classmethod
+    def of_words(cls, words: Iterable[str]) -> TypeTable:
+        """Enter words, all different, with ids in their order."""
+        from firthian.kernels import tokens as kernel
+
+        spelled = [word.encode("utf-8", "surrogatepass") for word in words]
+        table = cls(1 << max(4, len(spelled).bit_length()))
+        table.size = len(spelled)
+        table.pool = np.frombuffer(b"".join(spelled), dtype=np.uint8)
+        table.starts = np.concatenate([[0], np.cumsum([len(word) for word in spelled], dtype=np.int64)]).astype(
+            np.int64
+        )
+        table.hashes = np.empty(table.size, dtype=np.uint64)
+        kernel.hash_words(table.starts, table.pool, table.hashes)
+        kernel.fill_slots(table.hashes, table.size, table.slots)
+        return table
+
+    def add(self, segment: Segment, part: int = 0, parts: int = 1) -> None:
+        """Add the counts of those types of a segment that fall to one part of the hash range."""
+        from firthian.kernels import tokens as kernel
+
+        read = 0
+        while True:
+            read, self.size = kernel.add_types(
+                segment.hashes, segment.starts, segment.pool, segment.counts, part, parts, read,
+                self.slots, self.hashes, self.starts, self.pool, self.counts, self.size,
+            )  # fmt: skip
+            if read == segment.hashes.size:
+                return
+            if self.size >= self.room:
+                self._grow()
+            else:
+                self.pool = np.concatenate(
+                    [self.pool, np.empty(max(self.pool.size, segment.pool.size), dtype=np.uint8)]
+                )
+
+    def as_segment(self) -> Segment:
+        """Give the types as a segment without text, to be added to another table."""
+        end = int(self.starts[self.size])
+        return Segment(
+            ids=np.empty(0, dtype=np.int32),
+            document_starts=np.zeros(1, dtype=np.int64),
+            hashes=self.hashes[: self.size].copy(),
+            starts=self.starts[: self.size + 1].copy(),
+            pool=self.pool[:end].copy(),
+            counts=self.counts[: self.size].copy(),
+            ends_inside=False,
+        )
+
+    def _grow(self) -> None:
+        from firthian.kernels import tokens as kernel
+
+        self.room *= 2
+        self.hashes = np.resize(self.hashes, self.room)
+        self.counts = np.resize(self.counts, self.room)
+        self.starts = np.resize(self.starts, self.room + 1)
+        self.slots = np.full(2 * self.room, -1, dtype=np.int32)
+        kernel.fill_slots(self.hashes, self.size, self.slots)
+
+    def look_up(self, segment: Segment) -> Array:
+        """Give, for each type of a segment, its id here or -1."""
+        from firthian.kernels import tokens as kernel
+
+        found = np.empty(segment.hashes.size, dtype=np.int32)
+        kernel.look_up(
+            segment.hashes,
+            segment.starts,
+            segment.pool,
+            self.slots,
+            self.hashes,
+            self.starts,
+            self.pool,
+            found,
+        )
+        return found
+
+    def spelled(self, which: Array) -> list[str]:
+        """Spell out some types."""
+        data = self.pool.data
+        return [bytes(data[self.starts[n] : self.starts[n + 1]]).decode("utf-8", "replace") for n in which]
+
+
+@dataclass(frozen=True)
+class VocabularyResult:
+    """A vocabulary and what was left out of it."""
+
+    vocabulary: Vocabulary
+    types: int
+    tokens: int
+    #: Words of a given list that the corpus does not hold, or that the other limits left out.
+    absent: list[str]
+
+
+def build_vocabulary(
+    segments: Callable[[], Iterable[Segment]], limits: VocabularyLimits, budget: int, types_in_segments: int
+) -> VocabularyResult:
+    """Add up the types of all segments, part by part of the hash range when all at once would not fit the budget."""
+    parts = min(1 << 16, max(1, -(-types_in_segments * BYTES_PER_TYPE // max(budget, 1))))
+    words: dict[str, int] = {}
+    types = tokens = 0
+    for part in range(parts):
+        table = TypeTable()
+        for segment in segments():
+            table.add(segment, part, parts)
+        counts = table.counts[: table.size]
+        types += table.size
+        tokens += int(counts.sum())
+        enough = np.flatnonzero(counts >= limits.min_count)
+        kept = zip(table.spelled(enough), counts[enough].tolist(), strict=True)
+        words.update(
+            (word, count)
+            for word, count in kept
+            if word not in limits.stop_words and (limits.only is None or word in limits.only)
+        )
+    if tokens == 0:
+        raise FirthianError("the corpus holds no words", hint="check the file and the tokenizer")
+    if not words:
+        raise NoWordsLeftError(
+            f"none of the {types:,} different words is left with min_count {limits.min_count}",
+            hint="lower --min-count, or check the word list and the stop words",
+        )
+    vocabulary = Vocabulary.from_counts(words)
+    if limits.max_vocab is not None and len(vocabulary) > limits.max_vocab:
+        vocabulary = Vocabulary(vocabulary.words[: limits.max_vocab], vocabulary.counts[: limits.max_vocab])
+    absent = sorted(limits.only.difference(vocabulary.words)) if limits.only is not None else []
+    return VocabularyResult(vocabulary, types, tokens, absent)

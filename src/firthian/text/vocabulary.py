@@ -1,0 +1,139 @@
+"""The words of a corpus: id 0 is the most frequent; ties are broken by the word itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.disk.artifact import sha256, write_array, write_file
+from firthian.errors import FirthianError, UnknownWordError, suggest
+
+#: Five passes join no more words than this.
+_LONGEST_PHRASE = 32
+
+
+class Vocabulary:
+    """Words and how often each occurs, in the order of their ids.
+
+    >>> vocabulary = Vocabulary.from_counts({"the": 5, "cat": 2, "ate": 2})
+    >>> vocabulary.words
+    ['the', 'ate', 'cat']
+    >>> vocabulary["cat"], "dog" in vocabulary, len(vocabulary), vocabulary.lowercase
+    (2, False, 3, True)
+    """
+
+    def __init__(self, words: Sequence[str], counts: Iterable[int] | Array | None = None) -> None:
+        self.words = list(words)
+        if counts is None:
+            self.counts = np.zeros(len(self.words), dtype=np.int64)
+        elif isinstance(counts, np.ndarray):
+            self.counts = counts.astype(np.int64, copy=False)
+        else:
+            try:
+                self.counts = np.fromiter(counts, dtype=np.int64)
+            except OverflowError:
+                raise FirthianError("a word is counted more than 2^63 times", hint="check the counts") from None
+        if self.counts.shape != (len(self.words),):
+            raise FirthianError(f"{len(self.words)} words but {self.counts.size} counts", hint="give one count a word")
+        self._index: dict[str, int] | None = None
+        self._lowercase: bool | None = None
+        self._phrase_parts: frozenset[str] | None = None
+
+    @classmethod
+    def from_counts(cls, counts: dict[str, int]) -> Vocabulary:
+        """Order words by descending count, then by the word."""
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return cls([word for word, _ in ordered], [count for _, count in ordered])
+
+    @property
+    def index(self) -> dict[str, int]:
+        """The id of each word."""
+        if self._index is None:
+            self._index = {word: number for number, word in enumerate(self.words)}
+            if len(self._index) != len(self.words):
+                raise FirthianError("a vocabulary holds one word twice", hint="remove the duplicates")
+        return self._index
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether no word has a capital: then words that are looked for are lower-cased first."""
+        if self._lowercase is None:
+            self._lowercase = all(word == word.lower() for word in self.words)
+        return self._lowercase
+
+    @property
+    def phrase_parts(self) -> frozenset[str]:
+        """What lies inside phrases of three words or more: passes before the last may have joined it."""
+        if self._phrase_parts is None:
+            self._phrase_parts = frozenset(
+                "_".join(pieces[first:last])
+                for pieces in (word.split("_") for word in self.words if word.count("_") > 1)
+                if len(pieces) <= _LONGEST_PHRASE
+                for first in range(len(pieces))
+                for last in range(first + 2, len(pieces) + 1)
+            )
+        return self._phrase_parts
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self.words == other.words and np.array_equal(self.counts, other.counts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, word: str) -> int:
+        try:
+            return self.index[word]
+        except KeyError:
+            raise self.unknown(word) from None
+
+    def get(self, word: str, default: int = -1) -> int:
+        """Give the id of a word, or ``default``."""
+        return self.index.get(word, default)
+
+    def unknown(self, word: str) -> UnknownWordError:
+        """Build the error for a word that is not here, with the closest known spellings."""
+        if word.lower() in self.index:
+            return UnknownWordError(f"{word!r} is not in the vocabulary", hint=f"did you mean {word.lower()}?")
+        # Spellings are compared only with frequent words of similar length: it must stay quick for a million words.
+        near = [known for known in self.words[:50_000] if abs(len(known) - len(word)) <= 2][:20_000]
+        close = suggest(word, near) if near else ""
+        return UnknownWordError(
+            f"{word!r} is not in the vocabulary",
+            hint=close if close.startswith("did") else "check its spelling and case",
+        )
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Write ``words.txt`` and ``word_counts.npy``; give what a manifest says of them."""
+        data = "".join(f"{word}\n" for word in self.words).encode()
+        write_file(folder / "words.txt", data)
+        return {
+            "words": {"number": len(self.words), "sha256": sha256(data)},
+            "word_counts": write_array(folder / "word_counts.npy", self.counts),
+        }
+
+    @classmethod
+    def load(cls, folder: Path, words: dict[str, Any], counts: Array) -> Vocabulary:
+        """Read the words that ``save`` wrote."""
+        damaged = FirthianError(f"{folder / 'words.txt'} is damaged", hint="make it again from its source")
+        try:
+            data = (folder / "words.txt").read_bytes()
+            lines = data.decode().split("\n")[:-1]
+        except (OSError, UnicodeDecodeError):
+            raise damaged from None
+        if sha256(data) != words.get("sha256") or len(lines) != words.get("number") or len(lines) != counts.size:
+            raise damaged
+        return cls(lines, np.asarray(counts))

@@ -1,0 +1,73 @@
+"""Run counting jobs with segments and groups far smaller than a user can ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from firthian.counts.counting import CountJob, HowToRun, run_job
+from firthian.counts.counts import Counts
+from firthian.counts.options import CountOptions
+from firthian.runtime.executor import Threads
+from firthian.runtime.progress import Silent
+from firthian.text.phrases import PhraseOptions
+from firthian.text.readers import open_corpus
+from firthian.text.segments import SEGMENT_BYTES
+from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import VocabularyLimits
+
+
+@dataclass(frozen=True)
+class Forced(HowToRun):
+    """Counts in groups of a given size, whatever the budget allows."""
+
+    tokens: int | None = None
+
+    def group_tokens(self, words: int) -> int:
+        """Give the size that was asked for."""
+        return self.tokens or super().group_tokens(words)
+
+
+def how(workers: int = 2, segment_bytes: int = SEGMENT_BYTES, group_tokens: int | None = None) -> Forced:
+    """Say how to run."""
+    return Forced(Threads(workers), 10**9, Silent(), segment_bytes, group_tokens)
+
+
+def count_with(
+    corpus: Any,
+    target: Path,
+    *,
+    workers: int = 2,
+    segment_bytes: int = SEGMENT_BYTES,
+    group_tokens: int | None = None,
+    min_count: int = 1,
+    max_vocab: int | None = None,
+    only: frozenset[str] | None = None,
+    stop_words: frozenset[str] = frozenset(),
+    tokenizer: Tokenizer | None = None,
+    phrases: PhraseOptions | None = None,
+    format: str = "auto",
+    strict: bool = False,
+    resume: bool = False,
+    force: bool = False,
+    **options: Any,
+) -> Counts:
+    """Count a corpus into ``target``."""
+    job = CountJob(
+        open_corpus(corpus, format),
+        tokenizer or Tokenizer(),
+        VocabularyLimits(min_count, max_vocab, only, stop_words),
+        CountOptions(**options),
+        phrases,
+        strict,
+    )
+    run_job(job, target, how(workers, segment_bytes, group_tokens), resume, force)
+    return Counts.load(target)
+
+
+def as_dict(counts: Counts) -> dict[tuple[str, str], float]:
+    """Every pair and its value."""
+    words = counts.vocabulary.words
+    rows = counts.rows_of(0, len(words))
+    return {(words[i], words[j]): float(value) for i, j, value in zip(rows, counts.indices, counts.values, strict=True)}

@@ -1,0 +1,149 @@
+"""Supervised EMF: what analogies add to the objective, how questions are divided, what is learnt from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import firthian as ft
+from firthian.errors import FirthianError
+from firthian.learn.likelihood import model as ef
+from firthian.learn.likelihood import unseen
+from firthian.learn.likelihood.amemf import AMEMF
+from firthian.learn.likelihood.model import Factors
+from firthian.learn.likelihood.semf import SupervisedEMF, Taught, read_analogies, semf, split_questions
+from firthian.learn.likelihood.steps import LEAST_DAMPING, usual_damping
+from firthian.learn.likelihood.supervised import Supervised, WithAnalogies
+from firthian.runtime.run import Run
+from tests.learn.common import counts_of, random_counts
+from tests.reference import likelihood as twin
+
+QUESTIONS = np.array([[0, 1, 2, 3], [4, 5, 0, 1], [0, 1, 2, 7]])
+
+
+def supervised(weight=0.3, size=12):
+    matrix, counts = random_counts(size)
+    model = SupervisedEMF(ef.binomial(counts, Run()), Taught(QUESTIONS, 0), weight)
+    words, contexts = np.random.default_rng(0).normal(0, 0.4, (2, size, 3)).astype(np.float32)
+    return model, Factors(words, contexts, np.zeros(size), np.zeros(size)), matrix
+
+
+def slow_objective(model, factors, matrix, weight):
+    """eq. 14, written down."""
+    u, c = factors.words.astype(np.float64), factors.contexts.astype(np.float64)
+    rho = np.multiply.outer(*model.model.shares(factors))
+    zeros = np.zeros(len(matrix))
+    total = twin.total_loss(model.family, matrix, u, c, zeros, zeros, rho)
+    for a, b, third, d in QUESTIONS:
+        row = [u[b] - u[a] + u[third]]
+        total += weight * twin.total_loss(model.family, matrix[[d]], row, c, zeros[:1], zeros, rho[[d]])
+    return total
+
+
+def test_the_objective_is_equation_14():
+    model, factors, matrix = supervised()
+    treatment = WithAnalogies(unseen.Exact(), model, factors)
+    found = treatment.losses(model.side("contexts", factors), Run(), 0).sum()
+    assert found == pytest.approx(slow_objective(model, factors, matrix, 0.3), rel=1e-5)
+
+
+@pytest.mark.parametrize("way", ["exact", "expanded"])
+def test_gradients_are_derivatives_of_equation_14(way):
+    model, factors, matrix = supervised()
+    treatment = WithAnalogies(unseen.choose(way), model, factors)
+    for which, part in (("words", factors.words), ("contexts", factors.contexts)):
+        gradient = treatment.gradient(model.side(which, factors), Run(), 1).vectors
+        towards = np.random.default_rng(1).normal(0, 1, part.shape).astype(np.float32)
+        old, found = part.copy(), []
+        for step in (1e-3, -1e-3):
+            part[:] = old + np.float32(step) * towards
+            found.append(slow_objective(model, factors, matrix, 0.3))
+        part[:] = old
+        slope = float((gradient * towards).sum())
+        assert (found[0] - found[1]) / 2e-3 == pytest.approx(slope, rel=0.01 if way == "exact" else 0.1)
+
+
+def test_sweeps_lower_the_objective():
+    model, _, _ = supervised(size=30)
+    solution = Supervised(epochs=8, unseen="exact").solve(model, 4, Run())
+    assert solution.objective[-1] < 0.9 * solution.stats["objective_at_start"]
+    assert solution.stats["analogies"] == 3
+
+
+def test_no_weight_and_no_file_are_plain_emf():
+    _, counts = random_counts(30)
+    plain = Supervised(epochs=3).solve(semf(counts, Run()), 4, Run()).words
+    model = SupervisedEMF(ef.binomial(counts, Run()), Taught(QUESTIONS, 0), 0.0)
+    assert np.allclose(Supervised(epochs=3).solve(model, 4, Run()).words, plain, atol=1e-4)
+
+
+def test_the_usual_damping_is_that_of_the_counts_not_of_the_questions():
+    counts = counts_of(1e5 * random_counts(30)[0])
+    model = SupervisedEMF(ef.binomial(counts, Run()), Taught(QUESTIONS, 0), 0.001)
+    solution = Supervised(epochs=1, damping="auto").solve(model, 4, Run())
+    assert solution.stats["damping"] == usual_damping(counts.total) == LEAST_DAMPING
+    assert usual_damping(model.pairs.values.sum()) > LEAST_DAMPING
+
+
+def test_questions_that_do_not_fit_the_memory_are_refused_before_the_work(tmp_path):
+    """Each question brings the pairs of its answer once more, of which counting knows nothing."""
+    _, counts = random_counts(40)
+    words = counts.vocabulary.words
+    path = tmp_path / "questions.txt"
+    path.write_text(f"{words[0]} {words[1]} {words[2]} {words[3]}\n" * 200_000)
+    with pytest.raises(
+        FirthianError, match=r"200,000 analogies bring [\d,]+ pairs .* give fewer analogies, or --memory \d"
+    ):
+        ft.train(counts, "semf", vector_size=4, analogies=str(path), memory="256MB")
+
+
+def test_what_is_taught_is_learnt(tmp_path):
+    _, counts = random_counts(40, seed=3)
+    words = counts.vocabulary.words
+    rng = np.random.default_rng(0)
+    ids = np.array([rng.permutation(15)[:4] for _ in range(12)])
+    path = tmp_path / "questions.txt"
+    path.write_text("".join(" ".join(words[n] for n in row) + "\n" for row in ids) + "no such words here\n")
+
+    def distance(vectors):
+        a, b, c, d = ids.T
+        matrix = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1).mean()
+        return np.linalg.norm(matrix[b] - matrix[a] + matrix[c] - matrix[d], axis=1).mean()
+
+    plain = ft.train(counts, "semf", vector_size=10)
+    taught = ft.train(counts, "semf", vector_size=10, analogies=str(path), **{"lambda": 0.5})
+    assert taught.record["stats"]["unknown_analogies"] == 1
+    assert distance(taught) < 0.8 * distance(plain)
+
+
+def test_questions_are_divided_by_the_seed():
+    words = [(f"a{n}", f"b{n}", f"a{m}", f"b{m}") for n in range(8) for m in range(8) if n != m]
+    one, two = split_questions(words, 0.5, 1, strict=False)
+    assert len(one) == 28
+    assert sorted([*one, *two]) == list(range(56))
+    assert np.array_equal(one, split_questions(words, 0.5, 1, strict=False)[0])
+    assert not np.array_equal(one, split_questions(words, 0.5, 2, strict=False)[0])
+    one, two = split_questions(words, 0.5, 1, strict=True)
+    pairs = [{frozenset(pair) for n in part for pair in (words[n][:2], words[n][2:])} for part in (one, two)]
+    assert pairs[0]
+    assert pairs[1]
+    assert not pairs[0] & pairs[1]
+
+
+def test_bad_files_are_told(tmp_path):
+    _, counts = random_counts(10)
+    path = tmp_path / "questions.txt"
+    path.write_text("one two three four\n")
+    with pytest.raises(FirthianError, match="four known words"):
+        read_analogies(path, counts)
+    with pytest.raises(FirthianError):
+        read_analogies(tmp_path / "missing.txt", counts)
+
+
+def test_amemf_never_raises_the_loss_and_takes_the_papers_step():
+    _, counts = random_counts(25)
+    solution = AMEMF(epochs=30).solve(ef.binomial(counts, Run()), 4, Run())
+    assert (np.diff(solution.objective) <= 1e-7 * solution.objective[0]).all()
+    slow = AMEMF(epochs=5, rate=6e-7).solve(ef.binomial(counts, Run()), 4, Run())
+    assert (np.diff(slow.objective) < 0).all()
+    assert slow.objective[-1] > solution.objective[-1]

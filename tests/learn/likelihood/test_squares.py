@@ -1,0 +1,198 @@
+"""IWLRLS by Adagrad: its problems are the right ones, and it ends where sweeps end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import firthian as ft
+from firthian.errors import FirthianError
+from firthian.learn.cells import PARTS
+from firthian.learn.likelihood import model as ef
+from firthian.learn.likelihood import unseen
+from firthian.learn.likelihood.alternating import sweep
+from firthian.learn.likelihood.cg_als import ConjugateGradients
+from firthian.learn.likelihood.iwlrls import IWLRLS
+from firthian.learn.likelihood.model import Factors, FirstStep
+from firthian.learn.likelihood.squares import LONGEST_RESPONSE, MOST_WEIGHT, AdagradSquares, in_cells
+from firthian.runtime.executor import Threads
+from firthian.runtime.run import Run
+from tests.learn.common import counts_of, random_counts
+
+ALONE = Run(executor=Threads(1))
+DIMENSION = 3
+
+
+def random_factors(model, seed=0, scale=0.3):
+    rng = np.random.default_rng(seed)
+    words, contexts = (rng.normal(0, scale, (model.words, DIMENSION)).astype(np.float32) for _ in range(2))
+    return Factors(words, contexts, *model.marginals())
+
+
+def test_cells_hold_every_pair_once():
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(0, 50, (2, 3000))
+    numbers = np.arange(3000, dtype=np.float32)
+    pairs = in_cells(rows, columns, numbers, numbers, np.random.default_rng(1))
+    seen = []
+    for part in range(PARTS):
+        for other in range(PARTS):
+            i, j, target, weight = pairs.cell(part, other)
+            assert (i % PARTS == part).all()
+            assert (j % PARTS == other).all()
+            assert np.array_equal(rows[target.astype(int)], i)
+            assert np.array_equal(columns[weight.astype(int)], j)
+            seen += target.tolist()
+    assert sorted(seen) == list(range(3000))
+    assert seen != sorted(seen)
+
+
+@pytest.mark.parametrize("context", ["both", "left"])
+def test_seen_pairs_get_the_weights_and_responses_of_the_family(context):
+    matrix, counts = random_counts(25, context=context)
+    model = ef.tweedie(counts, ALONE, power=1.4, truncate_weights=10.0)
+    factors = random_factors(model)
+    solver = AdagradSquares()
+    rows, columns, response, weight = solver._seen(model, factors, ALONE)
+    assert np.array_equal(np.sort(rows * 25 + columns), np.flatnonzero(matrix))
+    eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
+    mu, x = np.exp(eta[rows, columns]), matrix[rows, columns]
+    wanted = model.family.response(x, mu)
+    far = wanted - np.log(mu) > LONGEST_RESPONSE
+    assert np.allclose(response[~far], wanted[~far], rtol=1e-4, atol=1e-4)
+    assert np.allclose(response[far], np.log(mu[far]) + LONGEST_RESPONSE, rtol=1e-4)
+    assert solver.clipped_responses == far.sum() > 0
+    assert np.allclose(weight, (np.minimum(mu, 10) / 10) ** 0.6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("recipe", ["tweedie", "poisson"])
+def test_weights_need_not_be_cut_off(recipe):
+    """Sweeps do not mind how small all weights are; none scales them by the largest count, for those who do."""
+    _, counts = random_counts(40)
+    options = {"vector_size": 4, "iterations": 1, "epochs": 4}
+    none, huge = (ft.train(counts, recipe, truncate_weights=limit, **options) for limit in ("none", 1e9))
+    assert np.allclose(none.matrix, huge.matrix, atol=1e-4)
+    model = getattr(ef, recipe)(counts, ALONE, truncate_weights="none")
+    assert FirstStep(model).pairs.weights.max() == pytest.approx(1)
+    moved = ft.train(counts, recipe, truncate_weights="none", solver="adagrad", **options)
+    assert moved.record["objective"][-1] < 0.9 * moved.record["stats"]["objective_at_start"]
+    with pytest.raises(ft.FirthianError, match="truncate_weights is so far above the largest count"):
+        ft.train(counts, recipe, truncate_weights=1e12, solver="adagrad", **options)
+    with pytest.raises(ft.FirthianError, match=r"truncate_weights must be a number from 1e-09 to 1e\+12 or none"):
+        ft.train(counts, recipe, truncate_weights=1e39)
+
+
+def test_drawn_pairs_stand_for_all_that_were_never_seen():
+    matrix, counts = random_counts(25)
+    model = ef.poisson(counts, ALONE)
+    factors = random_factors(model)
+    eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
+    wanted = np.where(matrix > 0, 0, np.minimum(np.exp(eta), 10) / 10)
+    total = np.zeros_like(wanted)
+    turns = 300
+    for turn in range(turns):
+        rows, columns, response, weight = AdagradSquares()._drawn(model, factors, turn, ALONE)
+        assert np.allclose(response, eta[rows, columns] - 1, atol=1e-5)
+        np.add.at(total, (rows, columns), weight / turns)
+    assert (total[matrix > 0] == 0).all()
+    assert total.sum() == pytest.approx(wanted.sum(), rel=0.02)
+    assert np.corrcoef(total.ravel(), wanted.ravel())[0, 1] > 0.95
+
+
+@pytest.mark.parametrize(("length", "weight"), [(5.0, 1.0), (1.0, 10.0), (0.1, 1.0)])
+def test_a_first_step_is_not_longer_than_the_error(length, weight):
+    """Vectors that an earlier problem made long, or a large weight, would throw a predictor far beyond its target."""
+    _, counts = random_counts(25)
+    model = ef.tweedie(counts, ALONE, bias="both")
+    factors = random_factors(model)
+    for part in (factors.words, factors.contexts):
+        part *= length / np.linalg.norm(part, axis=1, keepdims=True)
+    pair = np.array([3]), np.array([7])
+
+    def predictor():
+        return float(factors.words[3] @ factors.contexts[7] + factors.word_bias[3] + factors.context_bias[7])
+
+    before = predictor()
+    target = np.array([before - 1], dtype=np.float32)
+    AdagradSquares(1, 0.1)._fit(model, factors, *pair, target, np.array([weight], dtype=np.float32), 1, ALONE, "one")
+    assert -1.01 < predictor() - before < -0.01
+
+
+def test_weights_of_pairs_that_are_hardly_ever_drawn_are_cut_and_counted():
+    _, counts = random_counts(25)
+    model = ef.poisson(counts, ALONE)
+    factors = random_factors(model, scale=3.0)
+    solver = AdagradSquares()
+    assert solver._drawn(model, factors, 1, ALONE)[3].max() <= MOST_WEIGHT
+    assert solver.clipped_weights > 0
+
+
+def test_adagrad_and_conjugate_gradients_end_at_one_value_from_a_common_start():
+    rng = np.random.default_rng(0)
+    u, c = rng.normal(0, 0.7, (2, 40, DIMENSION))
+    counts = counts_of(np.exp(u @ c.T + 1), context="left")
+    model = ef.tweedie(counts, ALONE)
+    start = random_factors(model)
+    before = unseen.Ignored().losses(FirstStep(model).side("words", start), ALONE, 0).sum()
+    first, second = (Factors(*(part.copy() for part in vars(start).values())) for _ in range(2))
+    passes = AdagradSquares(400, 0.1).first(model, first, ALONE)
+    sweeps = sweep(FirstStep(model), second, unseen.Ignored(), ConjugateGradients(4), 60, 0.0, ALONE)
+    # the planted model fits exactly
+    assert passes[-1] < 1e-3 * before
+    assert sweeps[-1] < 1e-3 * before
+    after = unseen.Ignored().losses(FirstStep(model).side("words", first), ALONE, 0).sum()
+    assert passes[-1] == pytest.approx(after, rel=0.01)
+
+
+def test_iterations_by_adagrad_lower_the_deviance_as_sweeps_do():
+    rng = np.random.default_rng(0)
+    u, c = rng.normal(0, 0.5, (2, 60, DIMENSION))
+    model = ef.poisson(counts_of(rng.poisson(np.exp(u @ c.T - 0.3)), context="left"), ALONE)
+    adagrad = IWLRLS(iterations=4, solver="adagrad", unseen="exact", epochs=20).solve(model, DIMENSION, ALONE)
+    sweeps = IWLRLS(iterations=4, unseen="exact").solve(model, DIMENSION, ALONE)
+    nothing = Factors(*np.zeros((2, 60, DIMENSION), dtype=np.float32), *model.marginals())
+    independent = unseen.Exact().losses(model.side("words", nothing), ALONE, 0).sum()
+    start = adagrad.stats["objective_at_start"]
+    assert len(adagrad.stats["passes"]) == 4
+    # the first iteration knows nothing of unseen pairs, and is worse than independence
+    assert adagrad.objective[-1] < independent < start
+    assert adagrad.objective[-1] - sweeps.objective[-1] < 0.15 * (start - sweeps.objective[-1])
+
+
+def test_biases_that_are_not_fitted_stay_at_the_marginals():
+    _, counts = random_counts(30)
+    for bias in ("none", "row", "both"):
+        model = ef.tweedie(counts, ALONE, bias=bias)
+        factors = random_factors(model)
+        AdagradSquares(3).first(model, factors, ALONE)
+        rows, columns = model.marginals()
+        assert np.allclose(factors.word_bias, rows, atol=1e-6) == (bias == "none")
+        assert np.allclose(factors.context_bias, columns, atol=1e-6) == (bias != "both")
+
+
+def test_the_result_does_not_depend_on_the_workers():
+    _, counts = random_counts(60)
+    one, three = (
+        ft.train(counts, "tweedie", vector_size=4, solver="adagrad", iterations=2, epochs=2, workers=workers)
+        for workers in (1, 3)
+    )
+    assert np.array_equal(one.matrix, three.matrix)
+    assert one.record["stats"]["solver"] == "adagrad"
+
+
+def test_adagrad_stops_early_and_finds_a_power_too():
+    _, counts = random_counts(60)
+    solver = IWLRLS(iterations=4, solver="adagrad", epochs=4, early_stop=True)
+    stopped = solver.solve(ef.tweedie(counts, ALONE, power="auto"), DIMENSION, ALONE)
+    judged = stopped.stats["held_out_loss"]
+    assert judged[stopped.stats["stopped_at"] - 1] == min(judged)
+    assert 1 < stopped.stats["power"] < 2
+
+
+def test_bad_input_is_told():
+    _, counts = random_counts(10)
+    with pytest.raises(FirthianError, match="no ridge"):
+        ft.train(counts, "tweedie", vector_size=2, solver="adagrad", ridge=1.0)
+    for wrong in ("1.5", "0", "many"):
+        with pytest.raises(FirthianError, match="epochs must be a whole number of at least 1 or auto"):
+            ft.train(counts, "tweedie", vector_size=2, epochs=wrong)

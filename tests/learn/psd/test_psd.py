@@ -1,0 +1,412 @@
+"""PSDVec against its dense twin, and what the paper and the mathematics promise."""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import firthian as ft
+from firthian.errors import FirthianError
+from firthian.learn.linalg.operators import SparseOperator
+from firthian.learn.linalg.spectral import top_eigen, top_singular
+from firthian.learn.psd.block_descent import BlockDescent
+from firthian.learn.psd.model import Scale, WeightedPMI
+from firthian.learn.psd.words import Relations, regress, relate
+from firthian.runtime.run import Run
+from firthian.vectors.added import add_words
+from firthian.vectors.likelihood import TextModel
+from firthian.vectors.psd_factor import PSDFactor
+from tests.learn.common import counts_of
+from tests.reference import psd as twin
+
+
+def corpus(documents=300, length=30, words=60, seed=0):
+    """Documents of one of four topics, so that PMI has structure."""
+    generator = np.random.default_rng(seed)
+    texts = []
+    for _ in range(documents):
+        topic = generator.integers(4)
+        weights = np.where(np.arange(words) % 4 == topic, 6.0, 1.0) / (1 + np.arange(words))
+        chosen = generator.choice(words, size=length, p=weights / weights.sum())
+        texts.append(" ".join(f"w{n}" for n in chosen))
+    return texts
+
+
+@pytest.fixture(scope="module", params=["both", "left", "right"])
+def counts(request):
+    return ft.count(corpus(), window=3, context=request.param, min_count=1)
+
+
+def dense_problem(counts, kappa=0.02, cut=0.05):
+    x = counts.to_scipy().toarray().astype(np.float64)
+    g, w = twin.targets_and_weights(x, kappa, cut)
+    seen = x > 0
+    if counts.options.context != "both":
+        weight = (w + w.T) / 2
+        product = (np.where(seen, w * g, 0) + np.where(seen, w * g, 0).T) / 2
+        g, w, seen = np.divide(product, weight, out=np.zeros_like(g), where=weight > 0), weight, weight > 0
+    return g, w, seen
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1.5])
+def test_block_descent_equals_its_dense_twin(counts, ridge):
+    g, w, seen = dense_problem(counts)
+    expected, losses = twin.block_descent(g, w, seen, 5, 6, ridge)
+    model = WeightedPMI(counts, Run(), cut=0.05)
+    solution = BlockDescent(iterations=6, ridge=ridge, step=1.0, centre=False).solve(model, 5, Run())
+    fitted = solution.words.astype(np.float64) @ solution.words.T
+    assert np.abs(fitted - expected).max() < 1e-5 * max(1, np.abs(expected).max()) * 10
+    assert np.allclose(solution.objective, losses, rtol=1e-4)
+
+
+def test_targets_and_weights_are_those_of_the_dense_twin(counts):
+    g, w, seen = dense_problem(counts)
+    model = WeightedPMI(counts, Run(), cut=0.05)
+    rows = np.repeat(np.arange(model.words), np.diff(model.indptr))
+    assert model.indices.size == seen.sum()
+    assert np.allclose(model.weights, w[rows, model.indices], rtol=1e-6, atol=0)
+    assert np.allclose(model.targets, g[rows, model.indices], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("core", [None, 2])
+def test_directions_that_cancel_or_meet_a_round_number_stay_in_their_places(core):
+    """Sums of sparse matrices leave out zeros, so a target that happens to be 0 (or -1) must not shift the others."""
+    x = np.array([[0.0, 1, 2, 3], [1, 0, 3, 1], [2, 1, 0, 4], [5, 1, 1, 0]])
+    counts = counts_of(x, "left")
+
+    class Chosen(Scale):
+        def targets(self, counts, expected):
+            # 1 for a count of 1, -1 for the others: the directions of some pairs cancel, others add up to -1
+            return np.where(counts == 1, 1.0, -1.0)
+
+        def weights(self, counts):
+            return np.full(counts.shape, 0.5)
+
+    chosen = Chosen(0.02, 1.0, 0.5)
+    g = np.where(x == 1, 1.0, -1.0)
+    mean = (g + g.T) / 2
+    if core is None:
+        model = WeightedPMI(counts, Run())
+        model.indptr, model.indices, values = model_arrays(counts)
+        rows = np.repeat(np.arange(4), np.diff(model.indptr))
+        model.targets = chosen.targets(values, None).astype(np.float32)
+        model.weights = np.where(rows == model.indices, 0, 0.5).astype(np.float32)
+        model._symmetrise(4)
+        rows, columns, targets = np.repeat(np.arange(4), np.diff(model.indptr)), model.indices, model.targets
+    else:
+        ids = np.array([0, 1, -1, -1])
+        relations = relate(counts, np.array([2, 3]), ids, chosen)
+        rows = np.repeat([2, 3], np.diff(relations.indptr))
+        columns, targets = relations.indices, relations.targets
+    assert targets.size == (12 if core is None else 4)
+    assert np.allclose(targets, mean[rows, columns])
+
+
+def model_arrays(counts):
+    return np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.values)
+
+
+def test_longer_steps_get_further(counts):
+    model = WeightedPMI(counts, Run())
+    plain, longer = (BlockDescent(iterations=5, step=step).solve(model, 4, Run()).objective for step in (1.0, 1.9))
+    assert longer[0] == plain[0]
+    assert longer[-1] < plain[-1]
+
+
+@pytest.mark.parametrize("step", [1.0, 1.9])
+def test_the_loss_never_rises_and_auto_converges(counts, step):
+    model = WeightedPMI(counts, Run())
+    solution = BlockDescent(iterations=12, step=step).solve(model, 4, Run())
+    assert len(solution.objective) == 12
+    steps = np.diff(solution.objective)
+    assert (steps <= 1e-6 * np.abs(solution.objective[0])).all()
+    automatic = BlockDescent(iterations="auto").solve(model, 4, Run())
+    assert automatic.status == "converged"
+    assert automatic.objective[-1] <= automatic.objective[0]
+
+
+def test_a_rank_beyond_the_positive_eigenvalues_gives_what_there_is():
+    counts = ft.count(corpus(words=20), window=3, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=20)
+    positive = vectors.record["stats"]["positive_dimensions"]
+    assert 0 < positive < 20
+    assert vectors.vector_size == positive
+
+
+def test_a_larger_ridge_gives_shorter_vectors():
+    counts = ft.count(corpus(), window=3, min_count=1)
+    free, held = (ft.train(counts, "psd", vector_size=5, ridge=ridge) for ridge in (0, 3))
+    assert np.square(held.matrix).sum() < np.square(free.matrix).sum()
+
+
+def test_eigenvalue_power_scales_the_columns():
+    counts = ft.count(corpus(), window=3, min_count=1)
+    half, none = (ft.train(counts, "psd", vector_size=5, eigenvalue_power=power, centre=False) for power in (0.5, 0.0))
+    scale = np.sqrt(half.extras["eigenvalues"])
+    assert np.allclose(half.matrix, none.matrix * scale, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("pairs", [3, 5, 40, 200])
+@pytest.mark.parametrize("ridge", [0.0, 2.0])
+def test_regression_solves_its_normal_equations(pairs, ridge):
+    generator = np.random.default_rng(pairs)
+    core = generator.standard_normal((250, 5)).astype(np.float32)
+    indices = generator.choice(250, pairs, replace=False)
+    weights, targets = generator.uniform(0.1, 2, pairs), generator.standard_normal(pairs)
+    relations = Relations(
+        np.array([0, pairs, pairs]), indices.astype(np.int32), weights.astype(np.float32), targets.astype(np.float32)
+    )
+    found = regress(relations, core, np.full(2, ridge), Run())
+    assert not found[1].any()
+    chosen = core[indices].astype(np.float64)
+    gradient = chosen.T @ (weights * (chosen @ found[0] - targets)) + ridge * found[0]
+    assert np.abs(gradient).max() < 1e-4 * max(1, np.abs(chosen.T @ (weights * targets)).max())
+    if ridge or pairs >= 5:
+        assert np.allclose(found[0], twin.regression(chosen, weights, targets, ridge), atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "pairs", "rank"), [(20, 40, 3), (50, 60, 5), (100, 300, 8), (100, 50, 3), (20, 15, 1)]
+)
+@pytest.mark.parametrize("ridge", [0.0, 1e-9])
+def test_regression_without_a_ridge_takes_the_shortest_vector(dimension, pairs, rank, ridge):
+    """A word whose company lies in few directions has a singular Gram matrix; the others say nothing of it."""
+    generator = np.random.default_rng(pairs)
+    core = generator.standard_normal((pairs, rank)) @ generator.standard_normal((rank, dimension))
+    weights, targets = generator.uniform(0.1, 2, pairs), generator.standard_normal(pairs)
+    relations = Relations(
+        np.array([0, pairs]), np.arange(pairs, dtype=np.int32), weights.astype(np.float32), targets.astype(np.float32)
+    )
+    found = regress(relations, core.astype(np.float32), np.full(1, ridge), Run())[0]
+    root = np.sqrt(weights)
+    expected = np.linalg.lstsq(root[:, np.newaxis] * core, root * targets, rcond=1e-9)[0]
+    assert np.allclose(found, expected, atol=1e-3 * np.linalg.norm(expected))
+
+
+def test_words_without_a_ridge_that_see_one_topic_only():
+    generator = np.random.default_rng(0)
+    texts = []
+    for _ in range(600):
+        topic, words = generator.integers(6), np.minimum(generator.geometric(0.06, 25), 60)
+        texts.append(" ".join(f"t{topic}w{word}" for word in words))
+    counts = ft.count(texts, window=5, min_count=1)
+    blockwise = ft.train(counts, "psd-blockwise", vector_size=60, core=150, band_ridges="0")
+    assert np.abs(blockwise.matrix).max() < 100
+    added = ft.train(ft.count(texts, window=5, min_count=5), "psd", vector_size=60).add_words(counts, ridge=0)
+    assert np.abs(added.matrix).max() < 100
+
+
+def test_vectors_are_centred_and_lead_back_to_the_factor():
+    counts = ft.count(corpus(), window=3, min_count=1)
+    plain, centred = (
+        ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25, centre=centre) for centre in (False, True)
+    )
+    assert np.abs(centred.matrix.mean(axis=0)).max() < 1e-5
+    factors = [PSDFactor(vectors, "a test").rows() for vectors in (plain, centred)]
+    assert np.allclose(*factors, atol=1e-5)
+    assert np.allclose(PSDFactor(centred, "a test").shown(factors[0]), centred.matrix, atol=1e-5)
+    with pytest.raises(FirthianError, match=r"a test needs vectors as they were trained, .*normalised"):
+        PSDFactor(centred.normalised(), "a test")
+    PSDFactor(centred.subset(5), "a test")
+
+
+def test_blockwise_with_every_word_in_the_core_is_psd():
+    counts = ft.count(corpus(), window=3, min_count=1)
+    whole = ft.train(counts, "psd", vector_size=5)
+    blockwise = ft.train(counts, "psd-blockwise", vector_size=5, core=len(counts.vocabulary))
+    assert np.array_equal(whole.matrix, blockwise.matrix)
+
+
+@pytest.mark.parametrize("context", ["both", "left"])
+def test_blockwise_words_are_regressions_on_the_core(context):
+    counts = ft.count(corpus(), window=3, min_count=1, context=context)
+    core = 30
+    vectors = ft.train(counts, "psd-blockwise", vector_size=5, core=core, band_ridges="2,4", centre=False)
+    x = counts.to_scipy().toarray().astype(np.float64)
+    total, row, column = x.sum(), x.sum(axis=1), x.sum(axis=0)
+    stats = vectors.record["stats"]
+    weight = np.where(x > 0, np.minimum(np.sqrt(x) / stats["cut_root"], 1), 0)
+    g = np.log((1 - stats["kappa"]) * x * total / np.outer(row, column) + stats["kappa"])
+    for word, ridge in ((core, 2.0), (len(x) - 1, 4.0)):
+        one, other = weight[word, :core], weight[:core, word]
+        f = one + other
+        target = np.divide(one * g[word, :core] + other * g[:core, word], f, out=np.zeros(core), where=f > 0)
+        expected = twin.regression(vectors.matrix[:core].astype(np.float64), f, target, ridge)
+        assert np.allclose(vectors.matrix[word], expected, atol=1e-3)
+
+
+def test_adding_words_leaves_old_vectors_bit_for_bit(tmp_path):
+    texts = corpus()
+    counts = ft.count(texts, window=3, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=6)
+    new = ft.count([text.replace("w7 ", "novel ") for text in texts] + ["lonely island"], window=3, min_count=1)
+    added = add_words(vectors, new, ridge=0.5)
+    assert added.new == ["novel"]
+    assert sorted(added.unrelated) == ["island", "lonely"]
+    assert np.array_equal(added.vectors.matrix[: len(vectors)], vectors.matrix)
+    assert added.vectors.vocabulary.words[: len(vectors)] == vectors.vocabulary.words
+    nearest = [word for word, _ in added.vectors.most_similar("novel", topn=3)]
+    assert "w7" in nearest
+    for ridge in (-1.0, np.nan, np.inf):
+        with pytest.raises(FirthianError, match="ridge must be a number of at least 0"):
+            add_words(vectors, new, ridge)
+
+
+def test_added_words_are_measured_by_the_unigrams_of_training():
+    """A text of one topic makes its words look common, so that their company with a new word would say little."""
+    texts = corpus(documents=1000)
+    vectors = ft.train(ft.count(texts, window=3, min_count=1), "psd", vector_size=6)
+    own = [text.replace("w8 ", "novel ") for text in texts if " w0 w4 " in text or " w8 w0 " in text]
+    new = ft.count(own, window=3, min_count=1)
+    added = vectors.add_words(new)
+    shares = {word: vectors.extras["row_shares"][n] for word, n in vectors.vocabulary.index.items()}
+    sums = np.array([shares.get(word, 0) * new.total for word in new.vocabulary])
+    sums[new.vocabulary["novel"]] = new.row_sums[new.vocabulary["novel"]]
+    base = PSDFactor(vectors, "a test")
+    ids = np.array([vectors.vocabulary.index.get(word, -1) for word in new.vocabulary])
+    relations = relate(new, np.array([new.vocabulary["novel"]]), ids, base.scale, (sums, sums))
+    row = new.to_scipy().toarray()[new.vocabulary["novel"]].astype(np.float64)
+    seen = (row > 0) & (ids >= 0)
+    trained = np.array([shares[word] for word, here in zip(new.vocabulary, seen, strict=True) if here])
+    expected = base.scale.targets(row[seen], row.sum() * trained)
+    assert np.allclose(relations.targets[np.argsort(relations.indices)], expected[np.argsort(ids[seen])], atol=1e-5)
+    found = base.shown(regress(relations, base.rows(), np.full(1, 4.0), Run()))
+    assert np.array_equal(added["novel"], found[0])
+    # The shares stay beside their words, whatever is done with the vectors.
+    assert added.extras["row_shares"].shape == (len(added),)
+    some = added.subset(["w4", "novel", "w0"])
+    assert some.extras["column_shares"].tolist() == [
+        added.extras["column_shares"][added.vocabulary[word]] for word in ("w4", "novel", "w0")
+    ]
+
+
+def test_words_are_added_to_vectors_older_than_their_unigrams():
+    texts = corpus()
+    vectors = ft.train(ft.count(texts, window=3, min_count=1), "psd-blockwise", vector_size=6, core=40)
+    assert vectors.extras["row_shares"].sum() == pytest.approx(1)
+    new = ft.count([text.replace("w7 ", "novel ") for text in texts[:50]], window=3, min_count=1)
+    known = vectors.add_words(new)
+    for name in ("row_shares", "column_shares"):
+        del vectors.extras[name]
+    old = vectors.add_words(new)
+    assert old.extras.keys() == {"eigenvalues", "centre"}
+    assert not np.array_equal(old["novel"], known["novel"])
+    base = PSDFactor(vectors, "a test")
+    relations = relate(new, np.array([new.vocabulary["novel"]]), _core_ids(vectors, new, 40), base.scale)
+    assert np.array_equal(old["novel"], base.shown(regress(relations, base.rows(40), np.full(1, 4.0), Run()))[0])
+    vectors.extras["row_shares"] = np.ones(3)
+    with pytest.raises(FirthianError, match=r"row_shares of shape \(3,\): train them again"):
+        vectors.add_words(new)
+
+
+def _core_ids(vectors, counts, core):
+    ids = np.array([vectors.vocabulary.index.get(word, -1) for word in counts.vocabulary])
+    return np.where(ids < core, ids, -1)
+
+
+def test_a_word_added_to_a_subset_is_no_witness_for_later_ones():
+    texts = corpus()
+    whole = ft.train(ft.count(texts, window=3, min_count=1), "psd", vector_size=6)
+    new = ft.count([text.replace("w7 ", "novel ") for text in texts], window=3, min_count=1)
+    later = ft.count(["novel another"] * 9, window=3, min_count=1)
+    grown = whole.subset(30).add_words(new)
+    assert "novel" in grown
+    assert add_words(grown, later).unrelated == ["another"]
+    assert add_words(whole.subset(whole.vocabulary.words[9:3:-1]), new).new
+    for words in (["novel", *whole.vocabulary.words[:30]], ["novel"]):
+        with pytest.raises(FirthianError, match="trained together do not come first: give the vectors"):
+            add_words(grown.subset(words), later)
+    # The likelihood needs no core.
+    assert TextModel(grown.subset(["novel", "w0", "w4"])).log_prob(["w0", "novel"]).unknown == 0
+
+
+def test_a_text_model_that_is_deleted_is_gone(monkeypatch):
+    monkeypatch.setattr("firthian.vectors.likelihood._REMEMBERED", 2)
+    counts = ft.count(corpus(), window=3, min_count=1)
+    model = TextModel(ft.train(counts, "psd", vector_size=6), counts, "seen")
+    tokens = ["w0", "w4", "w8", "w0", "w1"]
+    assert np.array_equal(model.log_prob(tokens).terms, model.log_prob(tokens).terms)
+    assert len(model._remembered) == 2
+    gone = weakref.ref(model)
+    del model
+    assert gone() is None
+
+
+def test_text_with_an_added_word_is_scored_with_the_counts_of_training():
+    texts = corpus()
+    counts = ft.count(texts, window=3, min_count=1)
+    new = ft.count([text.replace("w7 ", "novel ") for text in texts], window=3, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=6).add_words(new)
+    tokens, place = ["w0", "novel", "w4"], 1
+    for normalise in (False, True):
+        terms = TextModel(vectors, counts, "seen", normalise).log_prob(tokens).terms
+        assert np.isfinite(terms).all()
+    # nothing is known of the new word's pairs: its own term is what the vectors say
+    plain, seen = (TextModel(vectors, counts, residuals).log_prob(tokens).terms for residuals in ("none", "seen"))
+    assert seen[place] == pytest.approx(plain[place])
+    assert seen[2] != pytest.approx(plain[2])
+
+
+def test_adding_to_other_vectors_is_refused():
+    counts = ft.count(corpus(), min_count=1)
+    vectors = ft.train(counts, "ppmi")
+    with pytest.raises(FirthianError, match="psd"):
+        add_words(vectors, counts)
+    with pytest.raises(FirthianError, match="no word that the vectors lack"):
+        add_words(ft.train(counts, "psd", vector_size=3), counts)
+
+
+@pytest.mark.parametrize("context", ["both", "left", "right"])
+@pytest.mark.parametrize("residuals", ["none", "seen"])
+def test_the_likelihood_agrees_with_brute_force(context, residuals):
+    counts = ft.count(corpus(), window=3, min_count=1, context=context)
+    vectors = ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25)
+    model = TextModel(vectors, counts, residuals)
+    power_half = ft.train(counts, "psd", vector_size=5, centre=False)
+    factor = power_half.matrix.astype(np.float64)
+    x = counts.to_scipy().toarray().astype(np.float64)
+    g, _ = twin.targets_and_weights(x, 0.02, 0.01)
+
+    def residual(earlier, later):
+        pair = (earlier, later) if context == "right" else (later, earlier)
+        return g[pair] - factor[earlier] @ factor[later] if residuals == "seen" and x[pair] > 0 else 0.0
+
+    tokens = ["w0", "w4", "unheard", "w8", "w1", "w0", "w5"]
+    score = model.log_prob(tokens)
+    ids = [vectors.vocabulary[token] for token in tokens if token in vectors.vocabulary]
+    unigram = vectors.vocabulary.counts / vectors.vocabulary.counts.sum()
+    expected = twin.document_log_prob(factor, np.log(unigram), ids, 3, residual)
+    assert score.unknown == 1
+    assert np.allclose(score.terms, expected, atol=1e-4)
+    assert score.total == pytest.approx(expected.sum(), abs=1e-3)
+    normalised = TextModel(vectors, counts, residuals, normalise=True)
+    everything = normalised.next_word(["w0", "w4"], topn=len(vectors))
+    assert sum(p for _, p in everything) == pytest.approx(1.0)
+    likely = dict(everything)
+    assert np.exp(normalised.log_prob(["w0", "w4", "w8"]).terms[2]) == pytest.approx(likely["w8"])
+
+
+def test_surprising_words_are_those_of_another_topic():
+    counts = ft.count(corpus(documents=2000), window=5, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=8)
+    score = TextModel(vectors).log_prob(["w0", "w4", "w8", "w12", "w16", "w5", "w20"])
+    assert score.surprises(1)[0][0] == "w5"
+
+
+def test_appendix_a_eigenvectors_see_the_sign_that_svd_loses():
+    """The paper's Appendix A: two matrices with the same singular vectors, of which only the first is all positive."""
+    attract = scipy.sparse.csr_array(np.array([[1.4, 0.8, 0], [0.8, 2.6, 0], [0, 0, 2]]))
+    repel = scipy.sparse.csr_array(np.array([[0.2, -1.6, 0], [-1.6, -2.2, 0], [0, 0, 2]]))
+    dots = {}
+    for name, matrix in (("attract", attract), ("repel", repel)):
+        operator = SparseOperator.of(matrix, symmetric=True)
+        left, values, _ = top_singular(operator, 2, Run())
+        by_svd = left * np.sqrt(values)
+        eigenvalues, vectors = top_eigen(operator, 2, Run())
+        by_eigen = vectors * np.sqrt(eigenvalues)
+        dots[name] = by_svd[0] @ by_svd[1], by_eigen[0] @ by_eigen[1]
+    assert dots["attract"] == pytest.approx((1.2, 1.2))
+    assert dots["repel"] == pytest.approx((1.2, -0.4))
