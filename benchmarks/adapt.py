@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmarks.results import Results
 from firthian.adapt import PAClassifier, RPAClassifier
 from firthian.adapt.documents import count_words, learn_vocabulary, tokenize
-from firthian.adapt.labelled import read_labelled
+from firthian.adapt.labeled import read_labeled
 from firthian.datasets import locate
 from firthian.evaluate.classification import TASKS
 from firthian.text.tokenizer import Tokenizer
@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--task", default="imdb", choices=list(TASKS))
     parser.add_argument("--new", action="store_true", help="only rows that were not measured before")
     arguments = parser.parse_args()
-    text = read_labelled(str(locate(TASKS[arguments.task])))
+    text = read_labeled(str(locate(TASKS[arguments.task])))
     texts, labels = text.part("train")
     test, truth = text.part("test")
     vectors = open_vectors(arguments.vectors) if arguments.vectors else f"random:{arguments.dim}"

@@ -1,7 +1,7 @@
 """The explorer at 400,000 words × 300 dimensions, and a t-SNE map of 10,000 × 150. ``python -m benchmarks.explore``
 
 The server is a process of its own, as ``firth explore`` starts it, on vectors in a folder that was just written (a warm
-disk). The page is usable when its files are here and the first question, the neighbours of a word, is answered.
+disk). The page is usable when its files are here and the first question, the neighbors of a word, is answered.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAP_WORDS, MAP_DIMENSIONS, MAP_TOPICS = 10_000, 150, 200
 #: What the page loads before anything can be done with it.
 PAGE = (
     "/", "/map.css", "/style.css", "/main.js", "/api.js", "/complete.js", "/dom.js", "/map.js", "/state.js", "/views.js",
-    "/bars.js", "/points.js", "/placing.js", "/colours.js", "/api/models",
+    "/bars.js", "/points.js", "/placing.js", "/colors.js", "/api/models",
 )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def explorer(folder: Path, repeats: int = 3) -> dict[str, Any]:
         "starts": repeats,
         "usable_s": {"best": round(min(usable), 3), "all": [round(one, 3) for one in usable], "asked": 3},
         "map_of_20000_drawn_s": {"best": round(min(drawn), 3), "all": [round(one, 3) for one in drawn]},
-        "neighbours_ms": {
+        "neighbors_ms": {
             "median": round(1000 * median(waits), 1), "best": round(1000 * min(waits), 1),
             "worst": round(1000 * max(waits), 1), "requests": len(waits), "asked": 50,
         },
@@ -143,8 +143,8 @@ def projection() -> dict[str, Any]:
     from firthian.explore.projection import Options, project
 
     random = np.random.default_rng(2)
-    centres = random.standard_normal((MAP_TOPICS, MAP_DIMENSIONS))
-    rows = centres[random.integers(MAP_TOPICS, size=MAP_WORDS)]
+    centers = random.standard_normal((MAP_TOPICS, MAP_DIMENSIONS))
+    rows = centers[random.integers(MAP_TOPICS, size=MAP_WORDS)]
     rows = (rows + random.standard_normal(rows.shape)).astype(np.float32)
     vectors = Vectors(rows, Vocabulary([f"word{number}" for number in range(MAP_WORDS)]))
     begun = time.perf_counter()

@@ -124,7 +124,7 @@ def _bayes() -> Iterator[Sentence]:
     yield "brings that to {}–{} %", ends[2:]
     halves, few = rows["halves, 17 M tokens/temper 1"], rows["halves, 2 M tokens/temper 0.3"]
     yield (
-        "in {} % of cases for near neighbours and {} % for words drawn at random",
+        "in {} % of cases for near neighbors and {} % for words drawn at random",
         [percent(halves["cosines"][kind]["covered"]) for kind in ("near", "any")],
     )
     yield (
@@ -209,11 +209,11 @@ def _families() -> Iterator[Sentence]:
 def _psd() -> Iterator[Sentence]:
     rows = study("defaults")
     plain = rows["psd/the same, steps of 1.9"]["scores"]
-    centred = rows["psd/**the defaults**: centred, steps of 1.9, 4 iterations"]["scores"]
-    gains = [centred[name] - plain[name] for name in SETS[:4]]
+    centerd = rows["psd/**the defaults**: centerd, steps of 1.9, 4 iterations"]["scores"]
+    gains = [centerd[name] - plain[name] for name in SETS[:4]]
     yield (
         "similarity scores rise by {} to {}, SimLex falls by {}",
-        [f"{value:.3f}" for value in (min(gains), max(gains), plain["simlex999"] - centred["simlex999"])],
+        [f"{value:.3f}" for value in (min(gains), max(gains), plain["simlex999"] - centerd["simlex999"])],
     )
     found = study("psdvec")
     paper = next(row["scores"] for name, row in found.items() if name.startswith("psd, counted as the paper does"))

@@ -122,8 +122,8 @@ def vectors() -> str:
     rows = read("vectors")["rows"]
     named = {
         "open folder": "open our own folder, 300 dimensions",
-        "neighbours": "one query, 300 dimensions",
-        "neighbours, batch": "a query of a batch of 512",
+        "neighbors": "one query, 300 dimensions",
+        "neighbors, batch": "a query of a batch of 512",
         "load text": "load a text file, 50 dimensions",
     }
 
@@ -150,10 +150,10 @@ def explore() -> str:
     """The explorer."""
     rows = read("explore")["rows"]
     found, tsne = rows["explorer"], rows["tsne"]
-    waits, memory, at_once = found["neighbours_ms"], found["memory_mb"], found["fifty_at_once"]
+    waits, memory, at_once = found["neighbors_ms"], found["memory_mb"], found["fifty_at_once"]
     body = [
         [
-            "from the command until the page, the models and the neighbours of a first word are here",
+            "from the command until the page, the models and the neighbors of a first word are here",
             f"{found['usable_s']['best']:.1f} s",
             f"{found['usable_s']['asked']} s",
         ],

@@ -26,7 +26,7 @@ def quality(row: dict[str, Any]) -> float:
 
 
 def draw(rows: dict[str, Any], title: str, target: Path) -> None:
-    """Draw wall seconds (logarithmic) against the mean score; ours and the other tools differ in colour and shape."""
+    """Draw wall seconds (logarithmic) against the mean score; ours and the other tools differ in color and shape."""
     from matplotlib.figure import Figure
 
     names = sorted(rows, key=lambda name: -quality(rows[name]))
@@ -37,11 +37,11 @@ def draw(rows: dict[str, Any], title: str, target: Path) -> None:
     axes.set_ylabel("mean of the seven scores")
     axes.set_title(title)
     axes.grid(alpha=0.25, which="both")
-    for kind, colour, mark in ((False, OURS, "o"), (True, THEIRS, "s")):
+    for kind, color, mark in ((False, OURS, "o"), (True, THEIRS, "s")):
         chosen = [rows[name] for name in names if (name in PEERS) is kind]
         label = "other tools" if kind else "Firthian"
         axes.scatter(
-            [row["wall"] for row in chosen], [quality(row) for row in chosen], c=colour, marker=mark, label=label
+            [row["wall"] for row in chosen], [quality(row) for row in chosen], c=color, marker=mark, label=label
         )
     axes.legend(loc="lower right")
     axes.margins(0.12)

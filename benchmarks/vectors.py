@@ -1,4 +1,4 @@
-"""Speed of vectors beside gensim: neighbours, batches, loading text, opening a folder. ``python -m benchmarks.vectors``
+"""Speed of vectors beside gensim: neighbors, batches, loading text, opening a folder. ``python -m benchmarks.vectors``
 
 Every figure is the best of several, ours and theirs in turn, in one process. A ratio above 1 means ours is faster.
 Figures are kept in ``results/vectors.json``, unless ``--json`` prints them instead.
@@ -21,7 +21,7 @@ from firthian import Vectors, Vocabulary
 from firthian.vectors.formats import read_vectors, write_vectors
 
 #: What each measurement promises: a ratio to gensim of at least this, or seconds of at most this.
-TARGETS = {"neighbours": 1.0, "neighbours, batch": 5.0, "load text": 3.0, "open folder": 0.05}
+TARGETS = {"neighbors": 1.0, "neighbors, batch": 5.0, "load text": 3.0, "open folder": 0.05}
 
 
 def best(tasks: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
@@ -53,7 +53,7 @@ def as_gensim(vectors: Vectors) -> Any:
     return keyed
 
 
-def neighbours(words: int, repeats: int) -> dict[str, dict[str, float]]:
+def neighbors(words: int, repeats: int) -> dict[str, dict[str, float]]:
     vectors = random_vectors(words, 300)
     keyed = as_gensim(vectors)
     asked = [f"word{number * 7}" for number in range(512)]
@@ -71,7 +71,7 @@ def neighbours(words: int, repeats: int) -> dict[str, dict[str, float]]:
     )
     many["ours"] /= len(asked)
     many["gensim"] /= len(few)
-    return {"neighbours": one, "neighbours, batch": many}
+    return {"neighbors": one, "neighbors, batch": many}
 
 
 def loading(words: int, repeats: int, folder: Path) -> dict[str, dict[str, float]]:
@@ -102,7 +102,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         results |= opening(arguments.words, arguments.repeats, folder)
-        results |= neighbours(arguments.words, arguments.repeats)
+        results |= neighbors(arguments.words, arguments.repeats)
         results |= loading(arguments.words, arguments.repeats, folder)
     if arguments.json:
         print(json.dumps(results, indent=1))
@@ -110,7 +110,7 @@ def main() -> None:
     kept = Results("vectors")
     for what, seconds in results.items():
         kept.put(what, {name: round(value, 4) for name, value in seconds.items()} | {"asked": TARGETS[what]})
-    print(f"{arguments.words:,} words; neighbours of 300 dimensions, text of 50; seconds, best of several")
+    print(f"{arguments.words:,} words; neighbors of 300 dimensions, text of 50; seconds, best of several")
     print(f"{'':<20}{'ours':>10}{'gensim':>10}{'ratio':>8}{'target':>9}")
     for what, seconds in results.items():
         theirs, target = seconds.get("gensim"), TARGETS[what]

@@ -55,7 +55,7 @@ three times, as dependent tokens of a text would, and take it back by `temper`.
 *rotated* sweeps are the recipe's; *plain* ones leave out the change of basis. The last four columns are after the
 strength of each dimension was shared by choice (`eigenvalue_power` 0.25); *as they stand* are the posterior means
 themselves. *Seen pairs*: the thesis's measure, the mean of log σ(u·c) over the pairs that were seen, which is not
-what is maximised and may fall.
+what is maximized and may fall.
 
 {sweeps}
 ![Likelihood of seen pairs, bound and analogies over the sweeps](bayes_sweeps.png)
@@ -104,7 +104,7 @@ The bounds of the logistic function (Figures 7 and 8):
 
 ![Tangents in x², Jaakkola's and Böhning's bounds](bayes_figures7_8.png)
 
-Some words of the thesis's themes and the nearest neighbours of each, whatever they are, by t-SNE, coloured by groups (Figures
+Some words of the thesis's themes and the nearest neighbors of each, whatever they are, by t-SNE, colored by groups (Figures
 14 to 16), and some words with ellipses of two standard deviations:
 
 {maps}

@@ -28,7 +28,7 @@ THEMES = {
     "figure15": ("Jews, Israel and Nazis", ("israel", "jewish", "nazi", "hezbollah", "talmud", "refugees")),
     "figure16": ("Northern Europe", ("finland", "sweden", "estonia", "iceland", "helsinki", "copenhagen")),
 }
-NEIGHBOURS = 22
+NEIGHBORS = 22
 
 #: Clouds leave out so many of the most frequent words, as the thesis left out stop words.
 FREQUENT = 200
@@ -108,7 +108,7 @@ def theme(vectors: Vectors, seeds: tuple[str, ...]) -> list[str]:
     """Give the nearest words of each seed, each once."""
     known = [word for word in seeds if word in vectors]
     found = [
-        word for seed in known for word in (seed, *(other for other, _ in vectors.most_similar(seed, topn=NEIGHBOURS)))
+        word for seed in known for word in (seed, *(other for other, _ in vectors.most_similar(seed, topn=NEIGHBORS)))
     ]
     return list(dict.fromkeys(found))
 

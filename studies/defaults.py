@@ -21,9 +21,9 @@ LEFT_OUT = ("semf", "emf-amemf", "bayes-svi", "sparse")
 OWN_SIZE = ("bayes", "ppmi", "sppmi", "hal", "brown")
 
 _DYNAMIC = {"window": 5, "weighting": "dynamic", "sample": 1e-3}
-_PLAIN = {"step": 1.0, "centre": False}
+_PLAIN = {"step": 1.0, "center": False}
 
-#: What was tried for psd: how to count, and options; all but the last ones with steps of length 1 and no centring.
+#: What was tried for psd: how to count, and options; all but the last ones with steps of length 1 and no centering.
 PSD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "flat window 5, no sub-sampling, cut 0.0002, 2 iterations": (
         {"window": 5, "weighting": "flat", "sample": 0.0}, {**_PLAIN, "cut": 0.0002, "iterations": 2},
@@ -43,10 +43,10 @@ PSD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "dynamic window 5, 4 iterations": (_DYNAMIC, _PLAIN),
     "the same, eigenvalue power 0.35": (_DYNAMIC, {**_PLAIN, "eigenvalue_power": 0.35}),
     "the same, eigenvalue power 0.25": (_DYNAMIC, {**_PLAIN, "eigenvalue_power": 0.25}),
-    "the same, centred": (_DYNAMIC, {"step": 1.0}),
-    "the same, steps of 1.9": (_DYNAMIC, {"centre": False}),
-    "the same, steps of 1.9, 8 iterations": (_DYNAMIC, {"centre": False, "iterations": 8}),
-    "**the defaults**: centred, steps of 1.9, 4 iterations": (_DYNAMIC, {}),
+    "the same, centerd": (_DYNAMIC, {"step": 1.0}),
+    "the same, steps of 1.9": (_DYNAMIC, {"center": False}),
+    "the same, steps of 1.9, 8 iterations": (_DYNAMIC, {"center": False, "iterations": 8}),
+    "**the defaults**: centerd, steps of 1.9, 4 iterations": (_DYNAMIC, {}),
 }  # fmt: skip
 
 SVD: dict[str, dict[str, Any]] = {
@@ -73,7 +73,7 @@ as they have. `emf-amemf` and `semf` are in [their own study](emf.md), `bayes-sv
 
 ## psd
 
-`cut` is 0.01, steps have length 1 and vectors are not centred unless said otherwise.
+`cut` is 0.01, steps have length 1 and vectors are not centerd unless said otherwise.
 
 {psd}
 ## svd

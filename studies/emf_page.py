@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from firthian.disk.figures import COLOURS, save_figure
+from firthian.disk.figures import COLORS, save_figure
 from studies.common import Study, table
 
 #: Table 1 of the paper, per cent: (k, method) -> figures at least counts of 3000, 4000, 5000, 6000.
@@ -37,7 +37,7 @@ PAPER_2 = {
 }
 RATIOS = (0.1, 0.3, 0.5, 0.7)
 
-PAGE = """# Explicit matrix factorisation
+PAGE = """# Explicit matrix factorization
 
 Li, Xu, Tian, Jiang, Zhong and Chen (2015), Tables 1 and 2. Share of Google's analogies solved by 3CosAdd, in per cent, on
 questions whose words are known. Ours first, the paper's in brackets; a dash was not run.
@@ -211,12 +211,12 @@ def draw(rows: dict[str, Any], scale: Any, path: Any) -> None:
 
     figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.6), dpi=120, sharey=True, layout="constrained")
     for axis, (kind, weights) in zip(axes, scale.weights.items(), strict=True):
-        for ratio, colour, marker in zip(scale.ratios, COLOURS, "os^D", strict=False):
+        for ratio, color, marker in zip(scale.ratios, COLORS, "os^D", strict=False):
             numbers = [weight for weight in (0.0, *weights) if f"2 {kind} {ratio:g} {weight:g}" in rows]
             if not numbers:
                 continue
             values = [100 * rows[f"2 {kind} {ratio:g} {weight:g}"]["accuracy"] for weight in numbers]
-            axis.plot(numbers, values, color=colour, marker=marker, markersize=4, label=f"{ratio:.0%} taught")
+            axis.plot(numbers, values, color=color, marker=marker, markersize=4, label=f"{ratio:.0%} taught")
         axis.set_title(f"{kind} split")
         axis.set_xlabel("lambda (0 is EMF)")
         axis.grid(alpha=0.3)

@@ -87,7 +87,7 @@ class Bench:
 
 
 #: The paper's Tables 2 and 6 have a penalty and no diagonal (its section 6.2); Tables 3 and 5 leave all weights as they are.
-_REGULARISED: dict[str, Any] = {"ridge": 0.002, "diagonal": False}
+_REGULARIZED: dict[str, Any] = {"ridge": 0.002, "diagonal": False}
 _UNCUT: dict[str, Any] = {"truncate_weights": 1e9}
 
 #: Our weights are divided by the largest that there may be, so the penalty that means the same is, too.
@@ -100,10 +100,10 @@ FOLLOWED: dict[str, tuple[str, int, dict[str, Any]]] = {
     "poisson": ("poisson", 5, {}),
     "multinomial": ("multinomial", 5, {}),
     "negative-binomial": ("negative-binomial", 3, {}),
-    "tweedie, both biases, regularised": ("tweedie", 5, _REGULARISED),
-    "tweedie, word bias, regularised": ("tweedie", 0, {"bias": "row", **_REGULARISED}),
-    "poisson, regularised": ("poisson", 0, _REGULARISED),
-    "multinomial, regularised": ("multinomial", 0, _REGULARISED),
+    "tweedie, both biases, regularized": ("tweedie", 5, _REGULARIZED),
+    "tweedie, word bias, regularized": ("tweedie", 0, {"bias": "row", **_REGULARIZED}),
+    "poisson, regularized": ("poisson", 0, _REGULARIZED),
+    "multinomial, regularized": ("multinomial", 0, _REGULARIZED),
     "tweedie, weights not cut": ("tweedie", 2, _UNCUT),
     **{
         f"tweedie, power {power:g}, weights not cut": ("tweedie", 2, {"power": power, **_UNCUT})
@@ -122,12 +122,12 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     **{
         f"{name}, stopped by held-out pairs": (
             name.split(",")[0],
-            {"iterations": 0, "early_stop": True, **_REGULARISED, **more},
+            {"iterations": 0, "early_stop": True, **_REGULARIZED, **more},
         )
         for name, more in (
-            ("tweedie, word bias, regularised", {"bias": "row"}),
-            ("poisson, regularised", {}),
-            ("multinomial, regularised", {}),
+            ("tweedie, word bias, regularized", {"bias": "row"}),
+            ("poisson, regularized", {}),
+            ("multinomial, regularized", {}),
         )
     },
     "tweedie, power found on held-out pairs": ("tweedie", {"power": "auto"}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from firthian.disk.figures import COLOURS, save_figure
+from firthian.disk.figures import COLORS, save_figure
 from studies.common import SHORT, Study, score_cells, table
 
 #: Table 2 of the paper, per cent: semantic, syntactic, total.
@@ -23,7 +23,7 @@ PAPER_2 = {
 MODELS = ("tweedie, word bias", "poisson", "multinomial")
 
 #: The rows of Tables 2 and 6 and of Figure 1: with the paper's penalty, and without the diagonal.
-REGULARISED = ", regularised"
+REGULARIZED = ", regularized"
 
 #: Tables 3 to 6: our row, the paper's name for it, and its figures after 1, 2, ... iterations.
 PAPER = {
@@ -49,12 +49,12 @@ PAPER = {
     ],
     "Table 6: biases": [
         (
-            "tweedie, both biases, regularised",
+            "tweedie, both biases, regularized",
             "both",
             [(73.18, 47.87, 52.67), (75.04, 45.76, 51.32), (74.25, 47.82, 52.84), (73.36, 45.87, 51.09), (73.53, 47.2, 52.2)],
         ),
         (
-            "tweedie, word bias, regularised",
+            "tweedie, word bias, regularized",
             "words only",
             [(71.4, 47.62, 52.13), (73.98, 45.64, 51.02), (74.51, 48.2, 53.2), (74.51, 46.24, 51.61), (75.22, 47.87, 53.06)],
         ),
@@ -101,7 +101,7 @@ def write_page(study: Study, trained: Iterable[str], least: int, dimension: int,
     """Make the page of rows that are known; the others show as a dash."""
     rows = study.rows
     figure = study.picture("figure1")
-    names = ("tweedie, both biases", *(model + REGULARISED for model in MODELS))
+    names = ("tweedie, both biases", *(model + REGULARIZED for model in MODELS))
     figure_1({name: rows[name] for name in names if name in rows}, figure)
     study.write(
         PAGE.format(
@@ -124,7 +124,7 @@ def best(rows: list[dict[str, Any]]) -> int:
 
 def chosen_rows(rows: dict[str, Any], model: str) -> dict[str, tuple[dict[str, Any], int]]:
     """Give the scores of one step, early stop and full, as the paper defines them, with the iteration."""
-    found = rows[model + REGULARISED]
+    found = rows[model + REGULARIZED]
     full = best(found)
     early = 1 + best(found[1:full]) if full > 1 else min(full, 1)
     return {
@@ -136,12 +136,12 @@ def table_2(rows: dict[str, Any]) -> str:
     """Ours beside theirs."""
     lines = []
     for model in MODELS:
-        if model + REGULARISED in rows:
+        if model + REGULARIZED in rows:
             for step, (found, iteration) in chosen_rows(rows, model).items():
                 lines.append([model, f"{step} (iteration {iteration})", _three(found, PAPER_2[step, model])])
         else:
             lines += [[model, step, _three(None, PAPER_2[step, model])] for step in ("one step", "early stop", "full")]
-        held = rows.get(f"{model}{REGULARISED}, stopped by held-out pairs")
+        held = rows.get(f"{model}{REGULARIZED}, stopped by held-out pairs")
         if held:
             lines.append([model, f"held out (iteration {held['stats']['stopped_at']})", _three(held["scores"], None)])
     return table(["model", "step", "semantic / syntactic / total"], lines)
@@ -190,8 +190,8 @@ def claims(rows: dict[str, Any]) -> str:
 
     lines, gains = [], []
     for model in MODELS:
-        if model + REGULARISED in rows:
-            steps, number = chosen_rows(rows, model), len(rows[model + REGULARISED])
+        if model + REGULARIZED in rows:
+            steps, number = chosen_rows(rows, model), len(rows[model + REGULARIZED])
             one, full = (100 * steps[name][0]["google"] for name in ("one step", "full"))
             gains.append(full - one)
             last = steps["full"][1]
@@ -223,9 +223,9 @@ def claims(rows: dict[str, Any]) -> str:
             f"* Cutting weights is slightly better than nothing and cutting counts is worse: {holds(cut >= kept > counts)} "
             f"(after one iteration {cut:.1f}, {kept:.1f}, {counts:.1f})."
         )
-    penalised, plain = (PAPER["Table 5: penalty"][place][0] for place in (0, 1))
-    if penalised in rows and plain in rows:
-        with_it, without = total(penalised, 2), total(plain, 2)
+    penalized, plain = (PAPER["Table 5: penalty"][place][0] for place in (0, 1))
+    if penalized in rows and plain in rows:
+        with_it, without = total(penalized, 2), total(plain, 2)
         lines.append(
             f"* A penalty and no diagonal improve on the plain model: {holds(with_it > without)} "
             f"({without:.1f} to {with_it:.1f} after two iterations; the paper 50.8 to 51.5)."
@@ -234,7 +234,7 @@ def claims(rows: dict[str, Any]) -> str:
         ("One bias is slightly better than two", "tweedie, word bias", "tweedie, both biases"),
         ("The multinomial model is better than Poisson", "multinomial", "poisson"),
     ):
-        both = [rows.get(name + REGULARISED) for name in (first, second)]
+        both = [rows.get(name + REGULARIZED) for name in (first, second)]
         if all(both):
             pairs = [[row["scores"]["google"] for row in pair] for pair in zip(*both, strict=False)]
             ahead = sum(one > other for one, other in pairs)
@@ -258,12 +258,12 @@ def figure_1(rows: dict[str, Any], path: Any) -> None:
     for axis, (kind, title) in zip(
         axes, (("semantic", "Semantic"), ("syntactic", "Syntactic"), ("google", "Total")), strict=True
     ):
-        for (name, found), colour, marker in zip(rows.items(), COLOURS, "os^D", strict=False):
+        for (name, found), color, marker in zip(rows.items(), COLORS, "os^D", strict=False):
             numbers = [row["iteration"] for row in found]
             axis.plot(
                 numbers,
                 [100 * row["scores"][kind] for row in found],
-                color=colour,
+                color=color,
                 marker=marker,
                 markersize=4,
                 label=name,

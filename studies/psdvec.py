@@ -16,13 +16,13 @@ DIMENSION = 150
 MIN_COUNT = 50
 
 #: Rows that are compared with each other. In the quick form the core has 2,000 words.
-_HELD, _FREE = "psd-blockwise, core 10,000, mu 2/4/8", "psd-blockwise, core 10,000, unregularised"
+_HELD, _FREE = "psd-blockwise, core 10,000, mu 2/4/8", "psd-blockwise, core 10,000, unregularized"
 
 _LEFT = "psd, counted as the paper does (flat left window of 3, cut 0.02 %)"
 _SPARSE, _GENSIM = "sparse coding of psd", "gensim word2vec, skip-gram"
 
-#: The matrix factorisations that the paper compares with.
-_FACTORISATIONS = ("svd", "cca (Singular)", "glove")
+#: The matrix factorizations that the paper compares with.
+_FACTORIZATIONS = ("svd", "cca (Singular)", "glove")
 
 #: Table 2 of the paper.
 PAPER = {
@@ -44,7 +44,7 @@ Spearman's correlation on five sets of word pairs, share of solved analogies (3C
 words are known. Ours: enwiki17m (16.9 M tokens), words seen {MIN_COUNT} times or more (18,126), {DIMENSION} dimensions unless
 said otherwise; seconds from raw text to vectors. The paper's corpus has about 2 G words and its vectors 500 dimensions, so
 figures compare down a column, not across the two tables. The paper names no size of its left window; the row that counts as
-it does keeps our steps and our centring. The rows of 70 M tokens have words seen twice or more, 500 dimensions, and shared the
+it does keeps our steps and our centering. The rows of 70 M tokens have words seen twice or more, 500 dimensions, and shared the
 machine with other work.
 
 ## Ours
@@ -105,7 +105,7 @@ def main(given: Sequence[str] | None = None) -> None:
             ("psd-blockwise, 180,000 words × 500, 70 M tokens", "psd-blockwise", {"max_vocab": 180_000}),
         ):
             jobs[name] = lambda recipe=recipe, more=more: large_row(large, recipe, more, "2,4,8")
-        jobs["psd-blockwise, 180,000 words × 500, 70 M tokens, unregularised"] = lambda: large_row(
+        jobs["psd-blockwise, 180,000 words × 500, 70 M tokens, unregularized"] = lambda: large_row(
             large, "psd-blockwise", {"max_vocab": 180_000}, "0"
         )
     rows = {name: study.row(name, job) for name, job in jobs.items()}
@@ -147,7 +147,7 @@ def claims(rows: dict[str, Any]) -> str:
         return "holds" if holds else "does not hold"
 
     # Like is compared with like: vectors of enwiki17m that are neither psd's nor made of it.
-    others = {name: found[name] for name in ("ppmi", *_FACTORISATIONS, _GENSIM)}
+    others = {name: found[name] for name in ("ppmi", *_FACTORIZATIONS, _GENSIM)}
     first = [
         short
         for name, short in zip(similarity, SHORT, strict=False)
@@ -156,16 +156,16 @@ def claims(rows: dict[str, Any]) -> str:
     lines = [
         f"*psd is best on four of five similarity sets*: {verdict(len(first) >= 4)}; it is best on "
         f"{', '.join(first) or 'none'} ({', '.join(others)} beside it).",
-        "*psd is better than other matrix factorisations*: "
+        "*psd is better than other matrix factorizations*: "
         + "; ".join(
             f"than {name} on {ahead(psd, found[name], similarity)} similarity sets and {ahead(psd, found[name], analogies)} "
             "figures of analogies"
-            for name in _FACTORISATIONS
+            for name in _FACTORIZATIONS
         )
         + ".",
         f"*word2vec is better at analogies*: {verdict(all(found[_GENSIM][name] > psd[name] for name in analogies))} "
         f"(Google {found[_GENSIM]['google']:.3f} against {psd['google']:.3f}).",
-        f"*Regularisation helps across tasks*: on {ahead(held, free, similarity)} similarity sets, "
+        f"*Regularization helps across tasks*: on {ahead(held, free, similarity)} similarity sets, "
         f"{ahead(held, free, analogies)} figures of analogies.",
         f"*Blockwise regression costs little on similarity*: {_changes(psd, held, similarity)} against the whole matrix.",
         f"*Sparse codes are worse than what they are made of*: on {ahead(psd, found[_SPARSE], (*similarity, *analogies))} "

@@ -18,7 +18,7 @@ from sklearn.base import clone
 import firthian as ft
 from firthian.adapt import PAClassifier, RPAClassifier, search_parameters
 from firthian.adapt.documents import learn_vocabulary, tokenize
-from firthian.adapt.labelled import LabelledText, read_labelled
+from firthian.adapt.labeled import LabeledText, read_labeled
 from firthian.datasets import locate
 from firthian.evaluate.classification import TASKS
 from firthian.text.tokenizer import Tokenizer
@@ -56,9 +56,9 @@ class Work:
         self.folds = 2 if quick else folds
 
     @functools.cache  # noqa: B019
-    def text(self, task: str) -> LabelledText:
+    def text(self, task: str) -> LabeledText:
         """Read a task."""
-        return read_labelled(str(locate(TASKS[task])))
+        return read_labeled(str(locate(TASKS[task])))
 
     @functools.cache  # noqa: B019
     def vectors(self, row: str) -> Any:
@@ -138,7 +138,7 @@ def searched(
 
 
 def best(work: Work, row: str, task: str) -> dict[str, Any]:
-    """Everything the module offers: weighting, one-hot features, pairs of neighbours, chosen by cross-validation."""
+    """Everything the module offers: weighting, one-hot features, pairs of neighbors, chosen by cross-validation."""
     kind, grid = (PAClassifier, PLAIN_GRID) if row == "one-hot" else (RPAClassifier, BEST_GRID)
     unseen = "ignore" if row == "one-hot" else "vectors"
     cells = [searched(work, row, task, kind, grid, unseen, ngrams=ngrams) for ngrams in (1, 2)]

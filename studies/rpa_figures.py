@@ -93,10 +93,10 @@ def draw_planes(path: Path) -> None:
         )
         places = X @ ensemble.learners[0].embedding(False)
         w = ensemble.learners[0].w
-        for code, colour in ((0, "tab:green"), (1, "goldenrod")):
+        for code, color in ((0, "tab:green"), (1, "goldenrod")):
             for rows, marker in ((np.isin(np.arange(200), train), "o"), (~np.isin(np.arange(200), train), "+")):
                 chosen = rows & (y == code)
-                axes.scatter(*places[chosen].T, c=colour, marker=marker, s=22)
+                axes.scatter(*places[chosen].T, c=color, marker=marker, s=22)
         span = np.array([-6.0, 6.0])
         for offset, style in ((0, "-"), (1, ":"), (-1, ":")):
             axes.plot(span, (offset - w[0] * span) / w[1], "k", linestyle=style, linewidth=1)

@@ -42,7 +42,7 @@ Passive-Aggressive Algorithm* (EACL 2017). The paper's figures are in brackets; 
 Accuracies in percent, on the test part; parameters chosen by cross-validation on the training part, {folds} folds. Those of
 IMDB are raced on 5,000 training reviews, and the three best settings tried on all of them, a fifth held out.
 
-Where we depart from the paper: the inner loop is *anchored* (it minimises problem 1 of the paper, where Algorithm 1 as
+Where we depart from the paper: the inner loop is *anchored* (it minimizes problem 1 of the paper, where Algorithm 1 as
 printed walks away from it), weights and vectors are averaged over the examples, words are those of the training part only,
 and texts are cut and lower-cased by Firthian's tokenizer. The vectors CnW, HLBL, HPCA, GoogleNews skip-gram and the larger
 GloVe files are not to be had here. *own-200* is our `sgns` with 200 dimensions on enwiki70m (70 M tokens) and the
@@ -70,7 +70,7 @@ Of the words seen at least twice, in percent.
 {candidates}
 ## The best of this module, and the line a user would draw
 
-The weighting (0/1 or tf-idf), concatenated one-hot features (weight 0 or 3), pairs of neighbouring words (`ngrams=2`), C,
+The weighting (0/1 or tf-idf), concatenated one-hot features (weight 0 or 3), pairs of neighboring words (`ngrams=2`), C,
 lam and passes all chosen by cross-validation; words that only the vectors know take part (`unseen="vectors"`). Beside them
 logistic regression on sublinear tf-idf, C chosen likewise. *Chosen* is the row with the best cross-validation on the task.
 

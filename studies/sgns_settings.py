@@ -1,6 +1,6 @@
 """Are the settings of ``sgns`` an accident of the corpus they were chosen on? ``python -m studies.sgns_settings``
 
-They were chosen on enwiki17m, the first 100 MB of enwiki70m. Here they and their neighbours are tried on another 100 MB of
+They were chosen on enwiki17m, the first 100 MB of enwiki70m. Here they and their neighbors are tried on another 100 MB of
 it, bytes 200 to 300 million: other articles, the same seven sets. ``--quick`` takes 10 MB of each.
 """
 
@@ -147,7 +147,7 @@ def main(given: Sequence[str] | None = None) -> None:
         size = find_recipe("sgns").usual_dimension(int(data.vocabulary.counts.sum()))
         for epochs, model, factors in on_the_way(data, SWEEPS, size, {}):
             for share in SHARES:
-                words = solution(model, factors, [0.0], share, {}, centre=True).words
+                words = solution(model, factors, [0.0], share, {}, center=True).words
                 found[f"{epochs}/{share:g}"] = scores(ft.Vectors(words, data.vocabulary))
         return found
 

@@ -10,7 +10,7 @@ from firthian.vectors.vectors import Vectors
 
 TOPICS = {
     "animals": ["cat", "dog", "horse", "cow", "sheep", "goat", "mouse", "hen"],
-    "colours": ["red", "green", "blue", "white", "black", "yellow", "brown", "grey"],
+    "colors": ["red", "green", "blue", "white", "black", "yellow", "brown", "grey"],
     "numbers": ["one", "two", "three", "four", "five", "six", "seven", "eight"],
 }
 COMMON = ["the", "a", "and", "of", "it", "was", "with", "so"]

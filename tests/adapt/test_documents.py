@@ -1,4 +1,4 @@
-"""Texts to counts: against Counter; labelled files and their faults."""
+"""Texts to counts: against Counter; labeled files and their faults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from firthian.adapt import documents as module
 from firthian.adapt.documents import count_words, learn_vocabulary, tokenize
 from firthian.adapt.examples import inverse_document_frequency, scale, weigh
-from firthian.adapt.labelled import read_labelled, read_texts
+from firthian.adapt.labeled import read_labeled, read_texts
 from firthian.errors import FirthianError
 from firthian.text.segments import cut_segments
 from firthian.text.tokenizer import Tokenizer
@@ -98,10 +98,10 @@ def test_scaling():
          {"format": "jsonl", "text_column": "t", "label_column": "y"}),
     ],
 )  # fmt: skip
-def test_labelled_files(tmp_path, name, content, options):
+def test_labeled_files(tmp_path, name, content, options):
     path = tmp_path / name
     path.write_text(content)
-    found = read_labelled(str(path), **options)
+    found = read_labeled(str(path), **options)
     assert (found.texts, found.labels) == (["good film", "bad film"], ["pos", "neg"])
     if found.splits:
         assert found.part("test") == (["bad film"], ["neg"])
@@ -135,11 +135,11 @@ def test_labelled_files(tmp_path, name, content, options):
          "only some lines say"),
     ],
 )  # fmt: skip
-def test_faults_of_labelled_files(tmp_path, name, content, options, says):
+def test_faults_of_labeled_files(tmp_path, name, content, options, says):
     path = tmp_path / name
     path.write_text(content)
     with pytest.raises(FirthianError, match=says):
-        read_labelled(str(path), **options)
+        read_labeled(str(path), **options)
 
 
 def test_texts_to_classify(tmp_path):

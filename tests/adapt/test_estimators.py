@@ -116,12 +116,12 @@ def test_blocks_of_classes(three_topics):
     model = RPAClassifier("random:20").fit(texts, labels)
     assert model.embedding_.matrix.shape == (len(model.vocabulary_), 60)
     assert model.transform(test).shape == (60, 60)
-    one = model.embedding_of("colours").matrix
+    one = model.embedding_of("colors").matrix
     np.testing.assert_array_equal(model.embedding_.matrix[:, 20:40], one)
-    np.testing.assert_array_equal(model.transform(test, "colours"), model.transform(test)[:, 20:40])
+    np.testing.assert_array_equal(model.transform(test, "colors"), model.transform(test)[:, 20:40])
     shared = RPAClassifier("random:20", multi_class="shared").fit(texts, labels)
     assert shared.embedding_.matrix.shape == (len(shared.vocabulary_), 20)
-    with pytest.raises(ParameterError, match="no class 'colors': did you mean colours"):
+    with pytest.raises(ParameterError, match="no class 'colors': did you mean colors"):
         model.embedding_of("colors")
 
 
@@ -170,7 +170,7 @@ def test_class_weights_raise_the_say_of_the_rare(two_topics):
     assert recall(class_weight={first: 50.0}) > recall()
 
 
-# Neighbouring words
+# Neighboring words
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_ngrams_are_no_words_to_others(two_topics, vectors):
             assert entry["moved"] == pytest.approx(np.linalg.norm(after - before), rel=1e-4)
 
 
-def test_a_matrix_has_no_neighbours():
-    with pytest.raises(ParameterError, match="which words are neighbours"):
+def test_a_matrix_has_no_neighbors():
+    with pytest.raises(ParameterError, match="which words are neighbors"):
         RPAClassifier("random:3", ngrams=2).fit(np.eye(4), [0, 1, 0, 1])
 
 
@@ -265,7 +265,7 @@ def test_growing_from_two_classes_keeps_what_was_learned(two_topics):
 
 def test_named_classes_are_final(two_topics):
     texts, labels, _, _ = two_topics
-    model = RPAClassifier().partial_fit(texts, labels, classes=["animals", "colours"])
+    model = RPAClassifier().partial_fit(texts, labels, classes=["animals", "colors"])
     words = len(model.vocabulary_)
     with pytest.raises(ParameterError, match="label 'plants' is not one of the classes"):
         model.partial_fit(["a rose"], ["plants"])
@@ -274,8 +274,8 @@ def test_named_classes_are_final(two_topics):
     assert len(model.vocabulary_) == words
     fresh = RPAClassifier()
     with pytest.raises(ParameterError, match="label 'animals' is not one of the classes"):
-        fresh.partial_fit(texts, labels, classes=["plants", "colours"])
-    assert fresh.partial_fit(texts, labels).classes_.tolist() == ["animals", "colours"]
+        fresh.partial_fit(texts, labels, classes=["plants", "colors"])
+    assert fresh.partial_fit(texts, labels).classes_.tolist() == ["animals", "colors"]
     with pytest.raises(ParameterError, match="only 1 of the classes is named"):
         RPAClassifier().partial_fit(texts, labels, classes=["animals"])
     with pytest.raises(ParameterError, match="balanced"):
@@ -433,7 +433,7 @@ def test_texts_for_a_classifier_of_matrices(two_topics):
 @pytest.mark.parametrize("make", KINDS)
 def test_empty_documents_are_counted_and_fall_to_the_first_class(make, three_topics):
     texts, labels, _, _ = three_topics
-    model = make().fit([*texts, "", "?!"], [*labels, "colours", "numbers"])
+    model = make().fit([*texts, "", "?!"], [*labels, "colors", "numbers"])
     assert model.n_empty_ == 2
     scores = model.decision_function(["", "unheard-of"])
     assert not scores.any()

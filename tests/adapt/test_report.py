@@ -55,7 +55,7 @@ def test_a_label_only_the_test_part_has(two_topics):
 
 
 @pytest.fixture
-def labelled(tmp_path, three_topics):
+def labeled(tmp_path, three_topics):
     texts, labels, test, truth = three_topics
     path = tmp_path / "topics.tsv"
     rows = [f"train\t{label}\t{text}" for text, label in zip(texts, labels, strict=True)]
@@ -64,8 +64,8 @@ def labelled(tmp_path, three_topics):
     return path
 
 
-def test_adapt_and_classify(tmp_path, labelled, firth):
-    done = firth("adapt", labelled, "-v", "random:20", "-o", tmp_path / "m", "--json")
+def test_adapt_and_classify(tmp_path, labeled, firth):
+    done = firth("adapt", labeled, "-v", "random:20", "-o", tmp_path / "m", "--json")
     assert (done.code, done.err) == (0, "")
     report = json.loads(done.out)
     assert report["test"]["accuracy"] > 0.9
@@ -78,15 +78,15 @@ def test_adapt_and_classify(tmp_path, labelled, firth):
     texts.write_text("the cat and the dog\nit was red and green\nfive or six\n")
     answers = firth("classify", tmp_path / "m", texts)
     rows = [json.loads(line) for line in answers.out.splitlines()]
-    assert [row["label"] for row in rows] == ["animals", "colours", "numbers"]
+    assert [row["label"] for row in rows] == ["animals", "colors", "numbers"]
     assert all(max(row["scores"], key=row["scores"].get) == row["label"] for row in rows)
-    assert firth("classify", tmp_path / "m", texts, "--labels-only").out == "animals\ncolours\nnumbers\n"
-    firth("adapt", labelled, "-o", tmp_path / "m").complains("exists already")
+    assert firth("classify", tmp_path / "m", texts, "--labels-only").out == "animals\ncolors\nnumbers\n"
+    firth("adapt", labeled, "-o", tmp_path / "m").complains("exists already")
 
 
-def test_bytes_that_are_no_text_are_told(tmp_path, labelled, firth):
-    labelled.write_bytes(labelled.read_bytes() + b"train\tanimals\tthe c\xe4t\n")
-    done = firth("adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
+def test_bytes_that_are_no_text_are_told(tmp_path, labeled, firth):
+    labeled.write_bytes(labeled.read_bytes() + b"train\tanimals\tthe c\xe4t\n")
+    done = firth("adapt", labeled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
     assert done.code == 0
     assert "bytes of 1 texts are not UTF-8 and were replaced" in done.out
     (tmp_path / "new.txt").write_bytes(b"the c\xe4t and a dog\nthe dog\n")
@@ -95,10 +95,10 @@ def test_bytes_that_are_no_text_are_told(tmp_path, labelled, firth):
     assert done.err == "bytes of 1 texts are not UTF-8 and were replaced\n"
 
 
-def test_classify_calls_no_function_that_only_a_file_names(tmp_path, labelled, firth):
+def test_classify_calls_no_function_that_only_a_file_names(tmp_path, labeled, firth):
     own = "tests.text.my_tokenizer:letters"
     done = firth(
-        "adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve", "--set", f"tokenizer={own}"
+        "adapt", labeled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve", "--set", f"tokenizer={own}"
     )
     assert done.code == 0, done.err
     (tmp_path / "new.txt").write_text("the cat\n")
@@ -108,9 +108,9 @@ def test_classify_calls_no_function_that_only_a_file_names(tmp_path, labelled, f
     assert firth(*command, "--tokenizer", own).code == 0
 
 
-def test_parts_that_are_neither_learned_from_nor_judged_are_told(tmp_path, labelled, firth):
-    labelled.write_text(labelled.read_text() + "dev\tanimals\tthe cat\ndev\tanimals\tthe dog\nTrain\tanimals\ta cat\n")
-    done = firth("adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
+def test_parts_that_are_neither_learned_from_nor_judged_are_told(tmp_path, labeled, firth):
+    labeled.write_text(labeled.read_text() + "dev\tanimals\tthe cat\ndev\tanimals\tthe dog\nTrain\tanimals\ta cat\n")
+    done = firth("adapt", labeled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
     assert done.code == 0
     assert "neither train nor test were left out: Train 1, dev 2\n" in done.out
 
@@ -148,9 +148,9 @@ def test_shares_without_words_are_left_out_of_the_curve():
     assert curve[-1] == {"examples": 40, "accuracy": 1.0}
 
 
-def test_texts_without_a_known_word_are_counted(tmp_path, labelled, firth):
+def test_texts_without_a_known_word_are_counted(tmp_path, labeled, firth):
     adapted = firth(
-        "adapt", labelled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve", "--set", "ngrams=2"
+        "adapt", labeled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve", "--set", "ngrams=2"
     )
     assert adapted.code == 0, adapted.err
     texts = tmp_path / "new.txt"
@@ -162,8 +162,8 @@ def test_texts_without_a_known_word_are_counted(tmp_path, labelled, firth):
     assert "-0.0" not in answers.out
 
 
-def test_adapt_searches(tmp_path, labelled, firth):
-    done = firth("adapt", labelled, "-v", "onehot", "-o", tmp_path / "m", "--cv", 3, "--no-learning-curve", "--seed", 2)
+def test_adapt_searches(tmp_path, labeled, firth):
+    done = firth("adapt", labeled, "-v", "onehot", "-o", tmp_path / "m", "--cv", 3, "--no-learning-curve", "--seed", 2)
     assert done.code == 0, done.err
     assert "plain PA" in done.out
     assert "cross-validation (3 folds): C " in done.out
@@ -195,8 +195,8 @@ def test_adapt_searches(tmp_path, labelled, firth):
         (["--label-column", "stars"], "no column 'stars'"),
     ],
 )
-def test_complaints_of_adapt(tmp_path, labelled, firth, flags, says):
-    firth("adapt", labelled, "-o", tmp_path / "m", *flags).complains(says)
+def test_complaints_of_adapt(tmp_path, labeled, firth, flags, says):
+    firth("adapt", labeled, "-o", tmp_path / "m", *flags).complains(says)
     assert not (tmp_path / "m").exists()
 
 

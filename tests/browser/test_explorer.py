@@ -90,7 +90,7 @@ def words_of(page: Any) -> list[str]:
     return page.locator("#panel .bars button.word").all_inner_texts()
 
 
-def test_type_a_word_and_see_neighbours(visit: Visit, served: Served) -> None:
+def test_type_a_word_and_see_neighbors(visit: Visit, served: Served) -> None:
     page = visit.open(served.url)
     page.keyboard.press("/")
     page.keyboard.type("su")
@@ -101,7 +101,7 @@ def test_type_a_word_and_see_neighbours(visit: Visit, served: Served) -> None:
     page.wait_for_selector("#panel h2:text-is('sun')")
     assert set(words_of(page)[:7]) == {"moon", "star", "cloud", "rain", "comet", "planet", "sunset"}
     assert "word=sun" in page.url
-    visit.shoot("neighbours")
+    visit.shoot("neighbors")
     page.locator("#panel button.word", has_text="moon").first.click()
     page.wait_for_selector("#panel h2:text-is('moon')")
     page.go_back()
@@ -177,7 +177,7 @@ def test_switch_and_compare_models(visit: Visit, served: Served) -> None:
     visit.shoot("intervals")
     page.get_by_role("tab", name="Two models").click()
     page.wait_for_selector("#panel .sides")
-    assert "neighbours are the same" in page.locator(".figure").inner_text()
+    assert "neighbors are the same" in page.locator(".figure").inner_text()
     visit.shoot("models")
     page.get_by_role("tab", name="Certainty").click()
     page.wait_for_selector(".hinton")

@@ -58,9 +58,9 @@ def test_training_and_comparing_from_files_with_odd_names(firth: Firth, odd: Pat
 
 
 def test_adapting_to_a_file_with_an_odd_name(firth: Firth, odd: Path) -> None:
-    labelled = odd / f"{ODD}.tsv"
-    labelled.write_text("drink\ttea with milk\nsky\tmoon and sun\n" * 9)
-    done = firth("adapt", labelled, "-v", "random:5", "-o", odd / "m", "--json")
+    labeled = odd / f"{ODD}.tsv"
+    labeled.write_text("drink\ttea with milk\nsky\tmoon and sun\n" * 9)
+    done = firth("adapt", labeled, "-v", "random:5", "-o", odd / "m", "--json")
     assert (done.code, done.err) == (0, "")
     assert json.loads((odd / "m" / "report.json").read_text(encoding="utf-8"))["data"].endswith(r"caf\udce9.tsv")
 

@@ -143,7 +143,7 @@ def no_training(monkeypatch):
         ({"suite": "chunking:l2=much"}, "l2 must be numbers"),
     ],
 )
-def test_misspelt_tests_are_found_before_training(corpus, no_training, given, message):
+def test_misspelled_tests_are_found_before_training(corpus, no_training, given, message):
     with pytest.raises(FirthianError, match=message):
         compare_recipes([corpus], ["svd:dim=2"], **given)
 

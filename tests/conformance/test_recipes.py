@@ -106,7 +106,7 @@ def test_words_of_a_topic_are_alike(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_comes_back_from_disk_with_its_neighbours(name, tmp_path):
+def test_it_comes_back_from_disk_with_its_neighbors(name, tmp_path):
     vectors = fitted(name)
     vectors.save(tmp_path / "v")
     loaded = ft.load(tmp_path / "v")

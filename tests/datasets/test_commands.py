@@ -30,7 +30,7 @@ def test_list_says_where_everything_is(toy: Dataset, cache: Path, capsys: pytest
     (entry,) = json.loads(capsys.readouterr().out)
     assert entry["name"] == "toy"
     assert entry["path"] == str(cache / "toy.txt")
-    assert entry["licence"] == "none"
+    assert entry["license"] == "none"
     assert entry["bytes"] == len(FINISHED)
 
 
@@ -39,7 +39,7 @@ def test_the_whole_real_list_is_shown(capsys: pytest.CaptureFixture[str]) -> Non
     shown = capsys.readouterr().out
     for dataset in DATASETS:
         assert f"  {dataset.name} " in shown
-        assert dataset.licence in shown
+        assert dataset.license in shown
 
 
 def test_fetch_as_json(toy: Dataset, cache: Path, capsys: pytest.CaptureFixture[str]) -> None:

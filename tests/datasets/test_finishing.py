@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firthian.datasets.finishing import analogies, documents, first_bytes, glove_text, labelled_rows, word_pairs
+from firthian.datasets.finishing import analogies, documents, first_bytes, glove_text, labeled_rows, word_pairs
 from firthian.errors import FirthianError
 
 words = st.text("abcdefghijklmnopqrstuvwxyz'-é", min_size=1, max_size=8).filter(lambda word: word != "#")
@@ -54,7 +54,7 @@ def test_first_bytes_are_a_prefix(data: bytes, size: int) -> None:
 def test_tables_become_rows_and_documents() -> None:
     head = "Category\tText\nd\tstring\nclass\t\n"
     train, test = head + "x\tone\ny\ttwo\n", head + "x\tthree\n"
-    assert finished(labelled_rows, train, test).decode().split("\n") == [
+    assert finished(labeled_rows, train, test).decode().split("\n") == [
         "train\tx\tone",
         "train\ty\ttwo",
         "test\tx\tthree",

@@ -295,7 +295,7 @@ def test_the_registry_holds_what_it_must() -> None:
     assert len(set(files)) == len(files)
     for dataset in DATASETS:
         assert dataset.what
-        assert dataset.licence
+        assert dataset.license
         assert dataset.size > 0
         assert len(dataset.sha256) == 64
         assert "/" not in dataset.file

@@ -1,4 +1,4 @@
-"""Artefacts appear whole or not at all, and damage is noticed."""
+"""Artifacts appear whole or not at all, and damage is noticed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def names(folder: Path) -> list[str]:
     return sorted(item.name for item in folder.iterdir())
 
 
-def artefact(path: Path, text: str = "old") -> Path:
+def artifact(path: Path, text: str = "old") -> Path:
     with new_folder(path, force=True) as folder:
         write_manifest(folder / "counts.json", "counts", 1, {"text": text})
     return path
@@ -52,7 +52,7 @@ def test_nothing_is_left_after_an_error(tmp_path: Path, error: type[BaseExceptio
 
 
 def test_the_old_one_stays_when_writing_the_new_one_fails(tmp_path: Path) -> None:
-    artefact(tmp_path / "a")
+    artifact(tmp_path / "a")
 
     def write() -> None:
         with new_folder(tmp_path / "a", force=True) as folder:
@@ -66,7 +66,7 @@ def test_the_old_one_stays_when_writing_the_new_one_fails(tmp_path: Path) -> Non
 
 
 def test_the_old_one_stays_when_the_last_rename_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    artefact(tmp_path / "a")
+    artifact(tmp_path / "a")
     rename = Path.rename
 
     def failing(self: Path, target: Path) -> Path:
@@ -82,35 +82,35 @@ def test_the_old_one_stays_when_the_last_rename_fails(tmp_path: Path, monkeypatc
 
 
 def test_force_replaces_only_our_own_folders(tmp_path: Path) -> None:
-    artefact(tmp_path / "a")
-    artefact(tmp_path / "a", "new")
+    artifact(tmp_path / "a")
+    artifact(tmp_path / "a", "new")
     assert read_manifest(tmp_path / "a" / "counts.json", "counts", 1)["text"] == "new"
     with pytest.raises(ft.FirthianError, match="exists already"), new_folder(tmp_path / "a"):
         pass
 
     (tmp_path / "empty").mkdir()
-    artefact(tmp_path / "empty")
+    artifact(tmp_path / "empty")
 
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     (theirs / "thesis.tex").write_text("years of work")
     (theirs / "model.json").write_text('{"layers": 3}')
     with pytest.raises(ft.FirthianError, match="Firthian did not write"):
-        artefact(theirs)
+        artifact(theirs)
     assert names(theirs) == ["model.json", "thesis.tex"]
 
     file = tmp_path / "essay.txt"
     file.write_text("mine")
     with pytest.raises(ft.FirthianError, match="is a file"):
-        artefact(file)
+        artifact(file)
     assert file.read_text() == "mine"
     assert names(tmp_path) == ["a", "empty", "essay.txt", "theirs"]
 
 
 def test_a_link_is_replaced_and_not_what_it_points_to(tmp_path: Path) -> None:
-    artefact(tmp_path / "real")
+    artifact(tmp_path / "real")
     (tmp_path / "link").symlink_to("real")
-    artefact(tmp_path / "link", "new")
+    artifact(tmp_path / "link", "new")
     assert read_manifest(tmp_path / "real" / "counts.json", "counts", 1)["text"] == "old"
     assert read_manifest(tmp_path / "link" / "counts.json", "counts", 1)["text"] == "new"
 

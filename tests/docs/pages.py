@@ -142,7 +142,7 @@ def write_small_files(folder: Path) -> None:
 
 
 def real_reader() -> Reader:
-    """Give a reader in an empty folder with the demonstration's corpus, and 25 labelled postings of each of four groups."""
+    """Give a reader in an empty folder with the demonstration's corpus, and 25 labeled postings of each of four groups."""
     from firthian.datasets import locate
 
     os.environ["COLUMNS"] = "100"
@@ -150,7 +150,7 @@ def real_reader() -> Reader:
     write_small_files(Path())
     Path("corpus.txt").symlink_to(locate("20newsgroups-text").resolve())
     taken: dict[tuple[str, str], int] = {}
-    with locate("20newsgroups").open(encoding="utf-8") as lines, open("labelled.tsv", "w", encoding="utf-8") as kept:
+    with locate("20newsgroups").open(encoding="utf-8") as lines, open("labeled.tsv", "w", encoding="utf-8") as kept:
         for line in lines:
             split, label, _ = line.split("\t", 2)
             taken[split, label] = taken.get((split, label), 0) + 1

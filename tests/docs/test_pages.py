@@ -33,19 +33,19 @@ COMMON = "the a of and to in it he she his her they was had lost won reached aga
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small corpus with four topics, and labelled texts of two of them, in place of the real ones."""
+    """A small corpus with four topics, and labeled texts of two of them, in place of the real ones."""
     folder = tmp_path_factory.mktemp("data")
     draw = np.random.default_rng(7)
-    documents, labelled = [], []
+    documents, labeled = [], []
     for number in range(3600):
         label, words = list(TOPICS.items())[number % len(TOPICS)]
         rarer = [f"{label}{rank}" for rank in range(30)]
         text = " ".join(draw.choice(np.array([*words.split() * 4, *COMMON.split() * 2, *rarer]), size=24))
         documents.append(text)
         if number < 120:
-            labelled.append(f"{'test' if number % 3 else 'train'}\t{label}\t{text}\n")
+            labeled.append(f"{'test' if number % 3 else 'train'}\t{label}\t{text}\n")
     (folder / "corpus.txt").write_text("\n".join(documents) + "\n")
-    (folder / "labelled.tsv").write_text("".join(labelled))
+    (folder / "labeled.tsv").write_text("".join(labeled))
     write_small_files(folder)
     return folder
 

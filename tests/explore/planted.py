@@ -29,13 +29,13 @@ HOSTILE = ["<img src=x onerror=window.hacked=1>", '"><script>window.hacked=1</sc
 def planted(seed: int = 1, noise: float = 0.25, size: int = 16, uncertain: bool = False) -> Vectors:
     """Words of one topic point one way; royal and female words share further directions, so that analogies work."""
     random = np.random.default_rng(seed)
-    centres = 1.5 * np.eye(size)[: len(TOPICS)]
+    centers = 1.5 * np.eye(size)[: len(TOPICS)]
     words: list[str] = []
     rows: list[Any] = []
-    for centre, text in zip(centres, TOPICS.values(), strict=True):
+    for center, text in zip(centers, TOPICS.values(), strict=True):
         for word in text.split():
             words.append(word)
-            rows.append(centre + noise * random.standard_normal(size) / np.sqrt(size))
+            rows.append(center + noise * random.standard_normal(size) / np.sqrt(size))
     royal, female = np.eye(size)[-1], np.eye(size)[-2]
     for word in ("king", "queen", "prince", "princess"):
         rows[words.index(word)] += royal

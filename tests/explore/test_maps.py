@@ -15,7 +15,7 @@ from firthian import FirthianError, Vectors, Vocabulary, count
 from firthian.explore.clusters import find_clusters
 from firthian.explore.labels import place_labels
 from firthian.explore.map_plot import map_page
-from firthian.explore.projection import Options, exact_neighbours, project, unit_rows
+from firthian.explore.projection import Options, exact_neighbors, project, unit_rows
 from firthian.explore.word_map import DEVIATIONS, make_map
 from tests.explore.planted import HOSTILE, TOPICS, planted, save
 
@@ -41,14 +41,14 @@ def test_pca_is_that_of_the_singular_vectors() -> None:
     np.testing.assert_allclose(np.abs(found.points), np.abs(left[:, :2] * values[:2]), atol=1e-5)
 
 
-def test_exact_neighbours_are_the_nearest() -> None:
+def test_exact_neighbors_are_the_nearest() -> None:
     rows = np.random.default_rng(1).standard_normal((60, 5)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    neighbours, distances = exact_neighbours(rows, 7)
+    neighbors, distances = exact_neighbors(rows, 7)
     all_distances = np.linalg.norm(rows[:, None] - rows[None], axis=2)
     np.fill_diagonal(all_distances, np.inf)
     np.testing.assert_allclose(distances, np.sort(all_distances, axis=1)[:, :7], atol=1e-5)
-    np.testing.assert_allclose(np.take_along_axis(all_distances, neighbours, axis=1), distances, atol=1e-5)
+    np.testing.assert_allclose(np.take_along_axis(all_distances, neighbors, axis=1), distances, atol=1e-5)
 
 
 @needs_tsne
@@ -71,9 +71,9 @@ def test_tsne_keeps_topics_together_and_is_kept(tmp_path: Path) -> None:
 def topics_are_apart(points: np.ndarray) -> bool:
     """Whether the middles of all topics are further from each other than any word is from its own."""
     topics = points.reshape(len(TOPICS), -1, 2).astype(np.float64)
-    centres = topics.mean(axis=1)
-    spread = np.linalg.norm(topics - centres[:, None], axis=2).max()
-    apart = np.linalg.norm(centres[:, None] - centres[None], axis=2)[~np.eye(len(TOPICS), dtype=bool)].min()
+    centers = topics.mean(axis=1)
+    spread = np.linalg.norm(topics - centers[:, None], axis=2).max()
+    apart = np.linalg.norm(centers[:, None] - centers[None], axis=2)[~np.eye(len(TOPICS), dtype=bool)].min()
     return bool(apart > spread)
 
 
@@ -131,11 +131,11 @@ def test_clusters_find_the_topics() -> None:
     groups = found.labels.reshape(len(TOPICS), -1)
     assert (groups == groups[:, :1]).all()
     assert len(set(groups[:, 0])) == len(TOPICS)
-    # Each row is with the nearest centre, and each centre is the direction of its rows.
-    np.testing.assert_array_equal((rows @ found.centres.T).argmax(axis=1), found.labels)
-    for group, centre in enumerate(found.centres):
+    # Each row is with the nearest center, and each center is the direction of its rows.
+    np.testing.assert_array_equal((rows @ found.centers.T).argmax(axis=1), found.labels)
+    for group, center in enumerate(found.centers):
         total = rows[found.labels == group].sum(axis=0)
-        np.testing.assert_allclose(centre, total / np.linalg.norm(total), atol=1e-5)
+        np.testing.assert_allclose(center, total / np.linalg.norm(total), atol=1e-5)
     assert find_clusters(rows[:3], 10).labels.max() <= 2
     assert len(find_clusters(np.zeros((5, 2), dtype=np.float32), 2).labels) == 5
 

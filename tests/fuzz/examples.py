@@ -214,7 +214,7 @@ def chunks() -> list[bytes]:
 
 
 @functools.cache
-def labelled() -> list[bytes]:
+def labeled() -> list[bytes]:
     return [
         b"label\ttext\tsplit\ngood\ttea is good\ttrain\nbad\train\ttest\n",
         b'good,"tea, is ""good"""\nbad,rain\n',
@@ -224,7 +224,7 @@ def labelled() -> list[bytes]:
 
 
 @functools.cache
-def labelled_json() -> list[bytes]:
+def labeled_json() -> list[bytes]:
     rows = [{"label": "good", "text": "tea", "split": "train"}, {"label": 3, "text": "rain", "split": "test"}]
     return ["\n".join(map(json.dumps, rows)).encode()]
 

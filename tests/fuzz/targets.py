@@ -24,7 +24,7 @@ import numpy as np
 
 import firthian as ft
 from firthian.adapt import load as load_classifier
-from firthian.adapt.labelled import read_labelled, read_texts
+from firthian.adapt.labeled import read_labeled, read_texts
 from firthian.counts.counts import Counts
 from firthian.counts.merging import merge
 from firthian.counts.rows import finished_runs, merge_blocks
@@ -239,11 +239,11 @@ def _chunks(data: bytes) -> None:
             chunking.chunk_spans(sentence.chunks)
 
 
-def _labelled(name: str) -> Callable[[bytes], None]:
+def _labeled(name: str) -> Callable[[bytes], None]:
     def read(data: bytes) -> None:
         with _file(data, name) as path:
             given = {"label_column": "class", "text_column": "document"} if data.startswith(b"class") else {}
-            read_labelled(str(path), **given).part("train", "test")
+            read_labeled(str(path), **given).part("train", "test")
 
     return read
 
@@ -332,10 +332,10 @@ TARGETS: tuple[Target, ...] = (
     Target("vectors.parquet", examples.parquet, _vectors("v.parquet", "parquet")),
     Target("evaluate.sets", examples.test_sets, _pairs),
     Target("evaluate.chunks", examples.chunks, _chunks),
-    Target("labelled.tsv", examples.labelled, _labelled("x.tsv")),
-    Target("labelled.csv", examples.labelled, _labelled("x.csv")),
-    Target("labelled.jsonl", examples.labelled_json, _labelled("x.jsonl"), edit_json_lines),
-    Target("labelled.texts", examples.tables, _texts),
+    Target("labeled.tsv", examples.labeled, _labeled("x.tsv")),
+    Target("labeled.csv", examples.labeled, _labeled("x.csv")),
+    Target("labeled.jsonl", examples.labeled_json, _labeled("x.jsonl"), edit_json_lines),
+    Target("labeled.texts", examples.tables, _texts),
     Target("classifier", examples.classifiers, _classifier, edit_folder),
     Target("words", examples.word_lists, _word_list),
     Target("server", examples.queries, _query),

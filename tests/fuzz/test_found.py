@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import firthian as ft
-from firthian.adapt.labelled import read_labelled
+from firthian.adapt.labeled import read_labeled
 from firthian.counts.counts import Counts
 from firthian.datasets import word_tasks as evaluation
 from firthian.disk.artifact import read_array, write_array
@@ -207,14 +207,14 @@ def test_a_dictionary_of_gigabytes(tmp_path: Path) -> None:
         file.read()
 
 
-def test_labelled_text_is_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from firthian.adapt import labelled
+def test_labeled_text_is_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from firthian.adapt import labeled
 
-    monkeypatch.setattr(labelled, "LARGEST_BYTES", 1 << 20)
+    monkeypatch.setattr(labeled, "LARGEST_BYTES", 1 << 20)
     path = tmp_path / "x.tsv.gz"
     path.write_bytes(gzip.compress(b"a\tb\n" * (1 << 19)))
     with pytest.raises(FirthianError, match="too large"):
-        read_labelled(str(path))
+        read_labeled(str(path))
 
 
 def test_counts_that_we_wrote_are_read(tmp_path: Path) -> None:

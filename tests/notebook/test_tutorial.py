@@ -39,8 +39,8 @@ def test_it_is_stored_without_outputs() -> None:
 def test_it_shows_what_it_promises(shown: tuple[dict[str, Any], list[Any]]) -> None:
     names, values = shown
     topic_of = {word: topic for topic, words in names["topics"].items() for word in words}
-    neighbours = names["vectors"].most_similar("tea", topn=5)
-    assert [topic_of.get(word) for word, _ in neighbours] == ["drinks"] * 5
+    neighbors = names["vectors"].most_similar("tea", topn=5)
+    assert [topic_of.get(word) for word, _ in neighbors] == ["drinks"] * 5
     near, far = next(value for value in values if isinstance(value, tuple))
     assert near > far + 0.3
     assert "violin" in values

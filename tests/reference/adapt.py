@@ -79,7 +79,7 @@ def pa(V: Array, y: Array, C: float, u: Array | None = None) -> tuple[Array, lis
 
 
 def pa_multiclass(V: Array, y: Array, classes: int, C: float) -> Array:
-    """PA-II with the margin over the best wrong class: minimises ½|ΔW|² + C ξ² (Crammer et al., section 8)."""
+    """PA-II with the margin over the best wrong class: minimizes ½|ΔW|² + C ξ² (Crammer et al., section 8)."""
     W = np.zeros((classes, V.shape[1]))
     for row, right in zip(V, y, strict=True):
         scores = W @ row

@@ -1,4 +1,4 @@
-"""The slow twin of variational logistic factorisation: dense arrays, one equation a line, no background trick.
+"""The slow twin of variational logistic factorization: dense arrays, one equation a line, no background trick.
 
 Equation numbers are those of docs/derivations/bayes.md. ``tied`` marks the pairs of a row that share one xi.
 """

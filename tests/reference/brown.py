@@ -8,7 +8,7 @@ import numpy as np
 
 
 def information(table, left, right, total):
-    """Average mutual information of neighbouring classes, times the total (eq. 17 of Brown et al. 1992)."""
+    """Average mutual information of neighboring classes, times the total (eq. 17 of Brown et al. 1992)."""
     result = 0.0
     for a, b in itertools.product(range(len(table)), repeat=2):
         if table[a, b] > 0:
@@ -17,7 +17,7 @@ def information(table, left, right, total):
 
 
 def class_table(matrix, classes):
-    """Neighbour counts between classes (lists of words), and their marginals from all words."""
+    """Neighbor counts between classes (lists of words), and their marginals from all words."""
     member = np.zeros((len(classes), len(matrix)))
     for number, words in enumerate(classes):
         member[number, words] = 1

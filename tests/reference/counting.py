@@ -44,7 +44,7 @@ def vocabulary(
 
 
 def splitmix64(value: int) -> int:
-    """The finaliser of splitmix64 (Steele, Lea and Flood 2014)."""
+    """The finalizer of splitmix64 (Steele, Lea and Flood 2014)."""
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
     return value ^ (value >> 31)

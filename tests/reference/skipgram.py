@@ -13,7 +13,7 @@ GOLDEN, MASK = 0x9E3779B97F4A7C15, 2**64 - 1
 
 
 def mix(value: int) -> int:
-    """The finaliser of splitmix64."""
+    """The finalizer of splitmix64."""
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     value = (value ^ (value >> 27)) * 0x94D049BB133111EB & MASK
     return value ^ (value >> 31)
@@ -50,7 +50,7 @@ def windows(
     before: bool,
     after: bool,
 ) -> Iterator[tuple[int, list[int], int]]:
-    """Each word of ``stream[first:last]`` with its neighbours, those before first, nearest first; and its random bits."""
+    """Each word of ``stream[first:last]`` with its neighbors, those before first, nearest first; and its random bits."""
     for t in range(first, last):
         if stream[t] < 0:
             continue
@@ -112,7 +112,7 @@ def cbow(
     contexts: Array,
     alpha: float,
 ) -> tuple[float, int]:
-    """Steps on positions in order; every neighbour gets all that the mean gets."""
+    """Steps on positions in order; every neighbor gets all that the mean gets."""
     total, positions = 0.0, 0
     for word, near, start in windows(stream, *where):
         if not near:
@@ -132,6 +132,6 @@ def cbow(
             for_mean, for_context = step(mean, contexts[target], label, alpha)
             error += for_mean
             contexts[target] += for_context
-        for neighbour in near:
-            words[neighbour] += error
+        for neighbor in near:
+            words[neighbor] += error
     return total, positions

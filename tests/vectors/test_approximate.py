@@ -8,7 +8,7 @@ from firthian import FirthianError, Vectors, Vocabulary
 from firthian.vectors.approximate import ApproximateIndex
 
 
-def test_most_neighbours_are_found() -> None:
+def test_most_neighbors_are_found() -> None:
     pytest.importorskip("usearch.index")
     matrix = np.random.default_rng(0).normal(size=(500, 8)).astype(np.float32)
     vectors = Vectors(matrix, Vocabulary([f"w{i}" for i in range(500)]))

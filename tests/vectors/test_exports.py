@@ -257,8 +257,8 @@ def test_atlas_file(vectors: Vectors, tmp_path: Path) -> None:
     rows = table.read_table(tmp_path / "v.parquet")
     assert rows.column_names == ["word", "vector", "count", "x", "y"]
     places = np.column_stack([rows["x"].to_numpy(), rows["y"].to_numpy()])
-    centred = vectors.matrix.astype(np.float64) - vectors.matrix.mean(axis=0, dtype=np.float64)
-    left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    centerd = vectors.matrix.astype(np.float64) - vectors.matrix.mean(axis=0, dtype=np.float64)
+    left, values, _ = np.linalg.svd(centerd, full_matrices=False)
     np.testing.assert_allclose(np.abs(places), np.abs(left[:, :2] * values[:2]), atol=1e-5)
     again = read_vectors(tmp_path / "v.parquet")
     np.testing.assert_array_equal(again.matrix, vectors.matrix)
@@ -301,10 +301,10 @@ def test_hugging_face_reads_the_card() -> None:
 
 def test_a_card_tells_of_a_real_training() -> None:
     vectors = ft.train(ft.count(["tea cup milk", "ball goal kick"] * 10, window=3), "svd", vector_size=2, seed=4)
-    card = vectors.normalised().model_card()
-    for part in ("| recipe | svd |", "| seed | 4 |", "window 3", "| tokens | 60 |", "name normalised"):
+    card = vectors.normalized().model_card()
+    for part in ("| recipe | svd |", "| seed | 4 |", "window 3", "| tokens | 60 |", "name normalized"):
         assert part in card
-    assert card == vectors.normalised().model_card()
+    assert card == vectors.normalized().model_card()
 
 
 @pytest.mark.parametrize(

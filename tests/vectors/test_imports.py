@@ -72,7 +72,7 @@ def test_other_types_of_numbers(dtype: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(vectors.matrix, model.embedding.astype(np.float32))
 
 
-def test_weights_and_quantised_vocabularies(tmp_path: Path) -> None:
+def test_weights_and_quantized_vocabularies(tmp_path: Path) -> None:
     library = pytest.importorskip("model2vec")
     model, names = foreign(tmp_path / "m", "wordpiece")
     weights = np.linspace(0.5, 2, len(names)).astype(np.float32)

@@ -14,7 +14,7 @@ from firthian.evaluate.words import Lookup
 from firthian.runtime.executor import Threads
 from firthian.runtime.run import Run
 from firthian.vectors import search
-from tests.reference import neighbours as twin
+from tests.reference import neighbors as twin
 
 
 def make(words: int, dimensions: int, seed: int = 0, sparse: bool = False) -> Vectors:
@@ -41,7 +41,7 @@ def vectors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("topn", [1, 10, 100, 499, 10_000])
-def test_neighbours_are_those_of_a_full_sort(vectors: Vectors, topn: int) -> None:
+def test_neighbors_are_those_of_a_full_sort(vectors: Vectors, topn: int) -> None:
     matrix = dense(vectors)
     for word in ("w0", "w63", "w64", "w499"):
         number = vectors.vocabulary[word]

@@ -75,7 +75,7 @@ def test_an_existing_target_is_kept_without_force(tmp_path: Path) -> None:
 
 def test_a_mapped_folder_can_replace_itself(tmp_path: Path) -> None:
     make().save(tmp_path / "v")
-    load(tmp_path / "v").normalised().save(tmp_path / "v", force=True)
+    load(tmp_path / "v").normalized().save(tmp_path / "v", force=True)
     np.testing.assert_allclose(np.linalg.norm(load(tmp_path / "v").matrix, axis=1), 1, rtol=1e-6)
 
 

@@ -35,9 +35,9 @@ def test_subset_keeps_everything_of_its_words(vectors: Vectors) -> None:
         vectors.subset(["w1", "w1"])
 
 
-def test_normalised_rows_have_length_one(vectors: Vectors) -> None:
-    np.testing.assert_allclose(np.linalg.norm(vectors.normalised().matrix, axis=1), 1, rtol=1e-6)
-    sparse = Vectors(scipy.sparse.csr_array(np.array([[3.0, 4], [0, 0]])), Vocabulary(["a", "b"])).normalised()
+def test_normalized_rows_have_length_one(vectors: Vectors) -> None:
+    np.testing.assert_allclose(np.linalg.norm(vectors.normalized().matrix, axis=1), 1, rtol=1e-6)
+    sparse = Vectors(scipy.sparse.csr_array(np.array([[3.0, 4], [0, 0]])), Vocabulary(["a", "b"])).normalized()
     np.testing.assert_allclose(sparse.matrix.toarray(), [[0.6, 0.8], [0, 0]], rtol=1e-6)
 
 
@@ -61,8 +61,8 @@ def test_eigenvalue_power_is_what_training_with_it_gives(vectors: Vectors) -> No
         Vectors(np.ones((1, 1)), Vocabulary(["a"])).with_eigenvalue_power(1)
 
 
-def test_centring_and_removing_components(vectors: Vectors) -> None:
-    np.testing.assert_allclose(vectors.centred().matrix.mean(axis=0), 0, atol=1e-6)
+def test_centering_and_removing_components(vectors: Vectors) -> None:
+    np.testing.assert_allclose(vectors.centerd().matrix.mean(axis=0), 0, atol=1e-6)
     planted = R.normal(size=6)
     vectors.matrix = (vectors.matrix + 50 * R.normal(size=(60, 1)) * planted + 3).astype(np.float32)
     cleaned = vectors.without_top_components(1).matrix
@@ -73,7 +73,7 @@ def test_centring_and_removing_components(vectors: Vectors) -> None:
     with pytest.raises(FirthianError, match="7 of 6"):
         vectors.without_top_components(7)
     with pytest.raises(FirthianError, match="sparse vectors dense"):
-        Vectors(scipy.sparse.csr_array((1, 3)), Vocabulary(["a"])).centred()
+        Vectors(scipy.sparse.csr_array((1, 3)), Vocabulary(["a"])).centerd()
 
 
 def test_alignment_finds_the_planted_rotation_and_the_moved_word(vectors: Vectors) -> None:
@@ -94,26 +94,26 @@ def test_alignment_finds_the_planted_rotation_and_the_moved_word(vectors: Vector
 
 
 def test_transforms_are_written_down(vectors: Vectors) -> None:
-    steps = vectors.centred().normalised().record["transforms"]
-    assert [step["name"] for step in steps] == ["centred", "normalised"]
+    steps = vectors.centerd().normalized().record["transforms"]
+    assert [step["name"] for step in steps] == ["centerd", "normalized"]
     assert "transforms" not in vectors.record
 
 
 def test_a_subset_keeps_what_belongs_to_all_words_though_it_has_as_many_rows() -> None:
     extras = {
-        "centre": np.arange(4.0),
+        "center": np.arange(4.0),
         "mean_vector": np.arange(4.0),
         "dictionary": np.eye(4),
         "word_bias": np.arange(4.0),
     }
     some = Vectors(np.eye(4), Vocabulary(["a", "b", "c", "d"]), extras=extras).subset(["c", "a"])
     assert {name: len(array) for name, array in some.extras.items()} == {
-        "centre": 4, "mean_vector": 4, "dictionary": 4, "word_bias": 2,
+        "center": 4, "mean_vector": 4, "dictionary": 4, "word_bias": 2,
     }  # fmt: skip
     assert len(some.subset(np.int64(1))) == 1
 
 
-@pytest.mark.parametrize("change", ["normalised", "align_to", "without_top_components", "combined"])
+@pytest.mark.parametrize("change", ["normalized", "align_to", "without_top_components", "combined"])
 def test_no_new_eigenvalue_power_where_dimensions_are_not_those_of_the_decomposition(
     vectors: Vectors, change: str
 ) -> None:
@@ -121,7 +121,7 @@ def test_no_new_eigenvalue_power_where_dimensions_are_not_those_of_the_decomposi
     changed = getattr(vectors, change)(*given)
     with pytest.raises(FirthianError, match="no longer those of the decomposition"):
         getattr(changed, "vectors", changed).with_eigenvalue_power(1.0)
-    vectors.subset(9).centred().with_eigenvalue_power(0.25).with_eigenvalue_power(1.0)
+    vectors.subset(9).centerd().with_eigenvalue_power(0.25).with_eigenvalue_power(1.0)
 
 
 def test_the_eigenvalue_power_of_trained_vectors_can_be_changed() -> None:

@@ -87,7 +87,7 @@ def test_inflation_of_the_record_widens():
 
 
 def test_a_word_that_is_asked_about_twice_is_the_same_in_every_draw():
-    # a : b :: a : ? is the question for b's neighbours, whatever a is and however uncertain
+    # a : b :: a : ? is the question for b's neighbors, whatever a is and however uncertain
     random = np.random.default_rng(0)
     matrix = random.normal(size=(30, 6)).astype(np.float32)
     words = [f"w{n}" for n in range(30)]
@@ -284,7 +284,7 @@ def test_the_verb(firth, tmp_path):
     firth("uncertain", tmp_path / "points").complains("points without uncertainty")
 
 
-def test_a_vector_of_zeros_has_no_neighbours_by_cosine():
+def test_a_vector_of_zeros_has_no_neighbors_by_cosine():
     vectors = gaussian_vectors()
     vectors.matrix[2] = 0
     word = vectors.vocabulary.words[2]

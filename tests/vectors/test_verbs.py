@@ -80,7 +80,7 @@ def test_info_of_vectors(firth, folder: Path, tmp_path: Path) -> None:
     firth("info", tmp_path / "none").complains("none is neither counts nor vectors, but a classifier")
 
 
-def test_neighbours_are_at_least_one(firth, folder: Path) -> None:
+def test_neighbors_are_at_least_one(firth, folder: Path) -> None:
     firth("neighbors", folder, "tea", "--topn", "0").complains("--topn")
     firth("analogy", folder, "tea", "coffee", "rain", "--topn", "-1").complains("--topn")
 

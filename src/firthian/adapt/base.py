@@ -84,7 +84,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     # Reading
 
     def _read(self, X: Any, y: Any = None, learn: str = "", stream: bool = False) -> tuple[Any, Array | None]:
-        """Give counts (CSR) and labels; ``learn`` is empty, ``fit`` (a new vocabulary) or ``grow`` (a larger one)."""
+        """Return counts (CSR) and labels; ``learn`` is empty, ``fit`` (a new vocabulary) or ``grow`` (a larger one)."""
         kind = kind_of(X)
         if learn != "fit" and (kind == "matrix") != (self.input_kind_ == "matrix"):
             raise ParameterError(
@@ -92,7 +92,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             )
         if kind == "matrix":
             if self.ngrams > 1:
-                raise ParameterError("a matrix does not say which words are neighbours", hint="set ngrams=1")
+                raise ParameterError("a matrix does not say which words are neighbors", hint="set ngrams=1")
             from scipy.sparse import csr_array
 
             given = {"y": y} if learn else {}
@@ -288,7 +288,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         )  # fmt: skip
 
     def _class_weights(self) -> Any:
-        """Give the class weights by the numbers of the classes."""
+        """Return the class weights by the numbers of the classes."""
         if not isinstance(self.class_weight, Mapping):
             return self.class_weight
         names = self.classes_.tolist()
@@ -305,13 +305,13 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     # Using
 
     def decision_function(self, X: Any) -> Array:
-        """Give the score of each class, or of the second one where there are two; an empty document scores 0."""
+        """Return the score of each class, or of the second one where there are two; an empty document scores 0."""
         check_is_fitted(self)
         counts, _ = self._read(X)
         return self.ensemble_.decide(self._examples(counts), bool(self.averaged))
 
     def predict(self, X: Any) -> Array:
-        """Give the label of each document; where all scores are equal, as for an empty one, the first label."""
+        """Return the label of each document; where all scores are equal, as for an empty one, the first label."""
         check_is_fitted(self)
         if self.classes_.size < 2:
             raise ParameterError("only one class has been seen", hint="learn from examples of another one first")

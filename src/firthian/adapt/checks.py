@@ -66,7 +66,7 @@ def check_parameters(model: Any) -> None:
     if not isinstance(model.ngrams, int | np.integer) or not 1 <= model.ngrams <= LONGEST_NGRAM:
         raise ParameterError(
             f"ngrams must be a whole number from 1 to {LONGEST_NGRAM}, got {model.ngrams!r}",
-            hint="1 is words alone, 2 adds pairs of neighbours",
+            hint="1 is words alone, 2 adds pairs of neighbors",
         )
     if not is_number(model.one_hot) or not 0 <= model.one_hot < math.inf:
         raise ParameterError(f"one_hot must be a number from 0, got {model.one_hot!r}", hint="0 leaves it out")

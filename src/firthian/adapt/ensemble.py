@@ -90,7 +90,7 @@ class Ensemble:
             pass
 
     def decide(self, examples: Examples, averaged: bool) -> Array:
-        """Give the score of each class (documents × classes), or one score where there are two classes."""
+        """Return the score of each class (documents × classes), or one score where there are two classes."""
         scores, hot_scores = self.word_scores(averaged)
         decision = examples.matrix @ scores
         if self.one_hot:
@@ -100,7 +100,7 @@ class Ensemble:
         return np.asarray(decision)
 
     def word_scores(self, averaged: bool) -> tuple[Array, Array]:
-        """Give what a word adds to each class's score: through its vector, and through its one-hot feature."""
+        """Return what a word adds to each class's score: through its vector, and through its one-hot feature."""
         if averaged not in self._scores:
             parts = [learner.word_scores(averaged) for learner in self.learners]
             scores, hot = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
@@ -111,7 +111,7 @@ class Ensemble:
 
 
 def class_factors(codes: Array, classes: int, weights: Mapping[int, float] | str | None) -> Array:
-    """Give, for each example, what C is multiplied by.
+    """Return, for each example, what C is multiplied by.
 
     >>> class_factors(np.array([0, 0, 0, 1]), 2, "balanced").round(3).tolist()
     [0.667, 0.667, 0.667, 2.0]
@@ -128,7 +128,7 @@ def class_factors(codes: Array, classes: int, weights: Mapping[int, float] | str
 
 
 def predict_codes(decision: Array) -> Array:
-    """Give the class of each row of scores; a score of zero, as of an empty document, falls to the first class."""
+    """Return the class of each row of scores; a score of zero, as of an empty document, falls to the first class."""
     if decision.ndim == 1:
         return np.asarray(decision > 0, dtype=np.int64)
     return np.asarray(np.argmax(decision, axis=1))

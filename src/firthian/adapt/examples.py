@@ -31,7 +31,7 @@ class Examples:
 
 
 def inverse_document_frequency(counts: Any) -> Array:
-    """Give ``log((1 + n) / (1 + df)) + 1`` for each word, as scikit-learn smooths it."""
+    """Return ``log((1 + n) / (1 + df)) + 1`` for each word, as scikit-learn smooths it."""
     found = np.bincount(counts.indices, minlength=counts.shape[1])
     idf: Array = np.log((1 + counts.shape[0]) / (1 + found)) + 1
     return idf.astype(np.float32)

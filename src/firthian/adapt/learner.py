@@ -64,7 +64,7 @@ class MovedRows:
         return phi, drift
 
     def current(self, words: Array, clock: int = 0) -> Array:
-        """Give the rows of some words; with a clock, their means over that many examples."""
+        """Return the rows of some words; with a clock, their means over that many examples."""
         phi, drift = self.take(words)
         return phi - drift / np.float32(clock) if clock else phi
 
@@ -110,7 +110,7 @@ class Learner:
         return cls(MovedRows(base), w, v, np.zeros_like(w), np.zeros_like(v))
 
     def mirrored(self) -> Learner:
-        """Give the learner of the other one of two classes."""
+        """Return the learner of the other one of two classes."""
         other = Learner(MovedRows(self.phi.base), -self.w, -self.v, -self.w_drift, -self.v_drift, self.clock)
         words = self.phi.words
         other.phi.put(words, *self.phi.take(words))
@@ -164,20 +164,20 @@ class Learner:
             self.v_drift[..., words] = v_drift
 
     def weights(self, averaged: bool) -> tuple[Array, Array]:
-        """Give w and v, or their means."""
+        """Return w and v, or their means."""
         if averaged and self.clock:
             return self.w - self.w_drift / self.clock, self.v - self.v_drift / self.clock
         return self.w, self.v
 
     def embedding(self, averaged: bool) -> Array:
-        """Give Phi with one row a word, or its mean."""
+        """Return Phi with one row a word, or its mean."""
         phi = self.phi.base.copy()
         words = self.phi.words
         phi[words] = self.phi.current(words, self.clock if averaged else 0)
         return phi
 
     def word_scores(self, averaged: bool) -> tuple[Array, Array]:
-        """Give what each word adds to the decision: ``Phi w`` for x, and v for its one-hot features (words × classes)."""
+        """Return what each word adds to the decision: ``Phi w`` for x, and v for its one-hot features (words × classes)."""
         w, v = self.weights(averaged)
         columns = np.atleast_2d(w).T.astype(np.float64)
         words = self.phi.words
@@ -188,7 +188,7 @@ class Learner:
 
 
 def _used(matrix: Any) -> tuple[Array, Array]:
-    """Give the columns that a matrix uses, and its column indices as places among these."""
+    """Return the columns that a matrix uses, and its column indices as places among these."""
     there = np.zeros(matrix.shape[1], dtype=bool)
     there[matrix.indices] = True
     places = np.cumsum(there) - 1

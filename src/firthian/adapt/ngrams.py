@@ -1,4 +1,4 @@
-"""Neighbouring words as features of their own: ``how many`` beside ``how`` and ``many``, and ``<s> how`` at the start."""
+"""Neighboring words as features of their own: ``how many`` beside ``how`` and ``many``, and ``<s> how`` at the start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_ngram(word: str) -> bool:
 
 
 def add_ngrams(segment: Segment, longest: int, goes_on: bool) -> Segment:
-    """Give a segment whose documents hold their words and all runs of up to ``longest`` words.
+    """Return a segment whose documents hold their words and all runs of up to ``longest`` words.
 
     ``goes_on`` says that the first document began in the segment before; runs are not followed across that border.
     """

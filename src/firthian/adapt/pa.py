@@ -86,7 +86,7 @@ class PAClassifier(DocumentClassifier):
         return Examples(csr_array(hstack(features, format="csr", dtype=np.float32)), np.ones(counts.shape[0]))
 
     def transform(self, X: Any) -> Any:
-        """Give the features of documents: their vectors, and one-hot features where there are any (then sparse)."""
+        """Return the features of documents: their vectors, and one-hot features where there are any (then sparse)."""
         check_is_fitted(self)
         matrix = self._examples(self._read(X)[0]).matrix
         return matrix if self._hot_part() else matrix.toarray()

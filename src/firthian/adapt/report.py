@@ -20,7 +20,7 @@ _BINS = 10
 
 
 def scores(truth: Sequence[Any], predicted: Sequence[Any], labels: Sequence[Any]) -> dict[str, Any]:
-    """Give accuracy, macro-F1, and precision, recall and F1 of each label, with the confusion matrix (rows: truth).
+    """Return accuracy, macro-F1, and precision, recall and F1 of each label, with the confusion matrix (rows: truth).
 
     >>> result = scores(["a", "a", "b"], ["a", "b", "b"], ["a", "b"])
     >>> result["accuracy"].__round__(3), result["macro_f1"].__round__(3), result["confusion"]
@@ -94,7 +94,7 @@ def _platt(margin: Array, right: Array) -> tuple[float, float]:
 
 
 def learning_curve(classifier: DocumentClassifier) -> list[dict[str, float]]:
-    """Give, for each pass, the share of examples judged wrongly *before* they were learned from, and updated on."""
+    """Return, for each pass, the share of examples judged wrongly *before* they were learned from, and updated on."""
     curve = []
     histories = classifier.history_
     passes = max(map(len, histories))
@@ -115,7 +115,7 @@ def learning_curve(classifier: DocumentClassifier) -> list[dict[str, float]]:
 def sample_curve(
     classifier: DocumentClassifier, texts: Any, labels: Any, test: Any, truth: Any
 ) -> list[dict[str, Any]]:
-    """Give the accuracy on the test part after learning from growing shares of the training part."""
+    """Return the accuracy on the test part after learning from growing shares of the training part."""
     from sklearn.base import clone
 
     generator = np.random.default_rng([classifier.seed_, 1 << 34])
@@ -195,8 +195,8 @@ def plot(report: dict[str, Any], path: Path) -> None:
         middle.set_yticks(range(len(names)), names, parse_math=False)
         for row, line in enumerate(test["confusion"]):
             for column, number in enumerate(line):
-                colour = "white" if shades[row, column] > 0.6 * shades.max() else "black"
-                middle.text(column, row, f"{number}", ha="center", va="center", fontsize=8, color=colour)
+                color = "white" if shades[row, column] > 0.6 * shades.max() else "black"
+                middle.text(column, row, f"{number}", ha="center", va="center", fontsize=8, color=color)
         middle.set(xlabel="predicted", ylabel="true", title="Confusion")
         bins = test["calibration"].get("bins", [])
         right.plot([0, 1], [0, 1], color="0.7", linewidth=1)

@@ -36,7 +36,7 @@ class RPAClassifier(DocumentClassifier):
         ``auto`` is 0.002 over the mean squared length of the first vectors (zero ones apart), so that their scale does
         not matter.
     passes : how often ``fit`` sees each example.
-    inner : ``anchored`` minimises the problem of each example; ``walking`` is the paper's Algorithm 1 as printed.
+    inner : ``anchored`` minimizes the problem of each example; ``walking`` is the paper's Algorithm 1 as printed.
     max_inner, tol : when the inner loop stops.
     averaged : predict with the mean over all examples of the classifier and of the vectors.
     class_weight : None, ``balanced`` (C by inverse frequency) or a dict of factors of C.
@@ -45,7 +45,7 @@ class RPAClassifier(DocumentClassifier):
     weighting : ``binary``, ``idf``, ``tfidf``, ``count``, ``given``; ``auto`` is tfidf for texts, given for matrices;
         the paper's is binary.
     scaling : ``embedding`` (document vectors have length 1 at the start), ``length`` (bags of words have), ``none``.
-    ngrams : also take runs of up to so many neighbouring words, of which the start of a text is one, as words of their own.
+    ngrams : also take runs of up to so many neighboring words, of which the start of a text is one, as words of their own.
         They begin as zero vectors (random ones with ``random:DIM``); ``fit`` leaves out those that occur once.
     min_count : training words rarer than this are left out.
     tokenizer, keep_case : how texts are cut, see ``firthian.Tokenizer``.
@@ -163,7 +163,7 @@ class RPAClassifier(DocumentClassifier):
         return [learner.embedding(bool(self.averaged)) for learner in learners]
 
     def transform(self, X: Any, label: Any = None) -> Array:
-        """Give documents as vectors in the learned embedding: all classes' side by side, or those of one label."""
+        """Return documents as vectors in the learned embedding: all classes' side by side, or those of one label."""
         check_is_fitted(self)
         matrix = self._scaled(self._read(X)[0]).matrix
         return np.concatenate([matrix @ phi for phi in self._embeddings(label)], axis=1)
@@ -174,7 +174,7 @@ class RPAClassifier(DocumentClassifier):
         return self.embedding_of()
 
     def embedding_of(self, label: Any = None) -> Vectors:
-        """Give the learned word vectors, n-grams apart: all classes' side by side, or those of one label."""
+        """Return the learned word vectors, n-grams apart: all classes' side by side, or those of one label."""
         blocks = self._embeddings(label)
         parameters = {name: value for name, value in self.get_params().items() if name not in ("vectors", "tokenizer")}
         record = {

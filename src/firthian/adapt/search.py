@@ -111,7 +111,7 @@ def search_parameters(
 
 
 def stratified_folds(codes: Array, names: Sequence[str], folds: int, seed: int) -> Array:
-    """Give the fold of each example, with the same mixture of classes in each."""
+    """Return the fold of each example, with the same mixture of classes in each."""
     if not 2 <= folds <= codes.size:
         raise ParameterError(f"{folds} folds of {codes.size} examples", hint="give 2 folds or more, 5 or 10 are usual")
     found = np.bincount(codes)
@@ -146,7 +146,7 @@ def _checked(estimator: DocumentClassifier, grid: dict[str, Sequence[Any]]) -> d
 def _shape(
     reader: DocumentClassifier, candidates: list[dict[str, Any]], counts: Any
 ) -> Iterator[tuple[DocumentClassifier, Examples]]:
-    """Give each candidate as a classifier, with the documents as it sees them."""
+    """Return each candidate as a classifier, with the documents as it sees them."""
     made: dict[tuple[Any, ...], Examples] = {}
     for candidate in candidates:
         classifier = copy.copy(reader).set_params(**candidate)

@@ -89,7 +89,7 @@ def write(estimator: DocumentClassifier, folder: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Give a numpy scalar as what JSON knows; a label of another kind cannot be kept."""
+    """Return a numpy scalar as what JSON knows; a label of another kind cannot be kept."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, str | int | float | bool | list):
         return value
@@ -222,7 +222,7 @@ def _fill(learner: Learner, number: int, array: Any) -> None:
 
 
 def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | str | None, keep_case: bool) -> Any:
-    """Give the tokenizer as a parameter: its name, where that and the parameter ``keep_case`` say all of it."""
+    """Return the tokenizer as a parameter: its name, where that and the parameter ``keep_case`` say all of it."""
     name = described["tokenizer"]
     if isinstance(given, str):
         given = Tokenizer(given, described["keep_case"], described["fold_numbers"])

@@ -22,7 +22,7 @@ class FirstPhi(Protocol):
     dimension: int
 
     def rows(self, words: Sequence[str], first: int) -> tuple[Array, Array]:
-        """Give the vectors of words (numbered from ``first``), and which words are known; the others' are zero."""
+        """Return the vectors of words (numbered from ``first``), and which words are known; the others' are zero."""
         ...
 
     def describe(self) -> str:
@@ -55,7 +55,7 @@ class OneHotPhi:
     dimension = 0
 
     def rows(self, words: Sequence[str], first: int) -> tuple[Array, Array]:
-        """Give vectors without dimensions."""
+        """Return vectors without dimensions."""
         return np.empty((len(words), 0), dtype=np.float32), np.ones(len(words), dtype=bool)
 
     def describe(self) -> str:

@@ -1,4 +1,4 @@
-"""``firth adapt``: labelled text and word vectors -> a classifier, with vectors that fit the task."""
+"""``firth adapt``: labeled text and word vectors -> a classifier, with vectors that fit the task."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ _FLAGS = {"vectors": "-v", "random_state": "--seed", "n_jobs": "--workers"}
 
 @app.command()
 def adapt(
-    labelled: Annotated[
-        str, typer.Argument(help="TSV, CSV or JSON lines with labels and texts; - for standard input.")
-    ],
+    labeled: Annotated[str, typer.Argument(help="TSV, CSV or JSON lines with labels and texts; - for standard input.")],
     vectors: Annotated[
         str, typer.Option("-v", "--vectors", help="Word vectors, random:DIM, or onehot (words as features).")
     ] = "random:100",
@@ -49,7 +47,7 @@ def adapt(
     json: Json = False,
 ) -> None:
     """Learn to classify texts, and move word vectors to suit the task."""
-    from firthian.adapt.labelled import read_labelled
+    from firthian.adapt.labeled import read_labeled
     from firthian.disk.artifact import check_folder, check_not_source
     from firthian.disk.stopping import catching_signals
     from firthian.errors import FirthianError
@@ -64,8 +62,8 @@ def adapt(
         )
     chosen = read_settings(settings or [], C=cost, lam=lam, passes=passes)
     classifier, notes = _classifier(method, vectors, chosen, seed, workers)
-    text = read_labelled(
-        labelled, format=format, label_column=label_column, text_column=text_column, split_column=split_column
+    text = read_labeled(
+        labeled, format=format, label_column=label_column, text_column=text_column, split_column=split_column
     )
     if text.damaged:
         notes.append(f"bytes of {text.damaged:,} texts are not UTF-8 and were replaced")
@@ -73,7 +71,7 @@ def adapt(
     if left:
         parts = ", ".join(f"{name} {number:,}" for name, number in left.items())
         notes.append(f"texts that belong to neither train nor test were left out: {parts}")
-    report: dict[str, Any] = {"data": labelled, "vectors": vectors, "notes": notes}
+    report: dict[str, Any] = {"data": labeled, "vectors": vectors, "notes": notes}
     with catching_signals(), on_terminal() as progress:
         _fit(classifier, text, report, progress, cv, grid or "usual", workers, learning_curve)
         _write(classifier, report, output, force)

@@ -16,7 +16,7 @@ def add(
     vectors: Annotated[str, typer.Argument(help="Vectors of the recipes psd or psd-blockwise.")],
     counts: Annotated[str, typer.Argument(help="Counts that hold the new words together with known ones.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The folder to write.")],
-    ridge: Annotated[float, typer.Option(help="Regularisation mu of the new words.")] = 4.0,
+    ridge: Annotated[float, typer.Option(help="Regularization mu of the new words.")] = 4.0,
     workers: Workers = None,
     force: Force = False,
 ) -> None:

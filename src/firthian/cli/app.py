@@ -101,14 +101,14 @@ def _print_anything() -> None:
 
 
 def _parameters(arguments: list[str]) -> list[Any]:
-    """Give what the verb of a command takes."""
+    """Return what the verb of a command takes."""
     commands = getattr(typer.main.get_command(app), "commands", {})
     verb = commands.get(arguments[0]) if arguments else None
     return [] if verb is None else list(verb.params)
 
 
 def _can_resume(arguments: list[str]) -> bool:
-    """Tell whether the verb that was interrupted has work to go on with; a stream goes on without being asked."""
+    """Return whether the verb that was interrupted has work to go on with; a stream goes on without being asked."""
     said = {argument.partition("=")[0] for argument in _flags(arguments)}
     return not said & {"--stream", "--dry-run"} and any(
         "--resume" in parameter.opts for parameter in _parameters(arguments)
@@ -135,7 +135,7 @@ def _as_typed(message: str, arguments: list[str]) -> str:
 
 
 def _typed(name: str, arguments: list[str]) -> str:
-    """Give an option as the user typed it: a flag, or what was set."""
+    """Return an option as the user typed it: a flag, or what was set."""
     flags: list[str] = [
         flag
         for parameter in _parameters(arguments)
@@ -152,14 +152,14 @@ def _typed(name: str, arguments: list[str]) -> str:
 
 
 def _resuming(arguments: list[str]) -> str:
-    """Give the command that goes on, ready to be pasted."""
+    """Return the command that goes on, ready to be pasted."""
     flags = _flags(arguments)
     resume = [] if "--resume" in flags else ["--resume"]
     return shlex.join(["firth", *flags, *resume, *arguments[len(flags) :]])
 
 
 def _flags(arguments: list[str]) -> list[str]:
-    """Give the arguments among which flags may be: what follows ``--`` is no flag."""
+    """Return the arguments among which flags may be: what follows ``--`` is no flag."""
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 

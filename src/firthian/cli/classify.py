@@ -26,12 +26,12 @@ def classify(
     ] = None,
     labels_only: Annotated[bool, typer.Option("--labels-only", help="Print labels alone, one a line.")] = False,
 ) -> None:
-    """Classify texts with what adapt learnt. Prints a JSON object a line, with the label and every class's score."""
+    """Classify texts with what adapt learned. Prints a JSON object a line, with the label and every class's score."""
     import numpy as np
 
     from firthian.adapt import load
     from firthian.adapt.ensemble import predict_codes
-    from firthian.adapt.labelled import count_damaged, read_texts
+    from firthian.adapt.labeled import count_damaged, read_texts
     from firthian.errors import FirthianError
 
     # A function that cut the texts is called only where the user names it: files come from anywhere.

@@ -39,7 +39,7 @@ def convert(
     language: Annotated[
         str | None, typer.Option(help="Code of the language, such as en.", rich_help_panel=_CARD)
     ] = None,
-    license: Annotated[str | None, typer.Option(help="Licence of the vectors.", rich_help_panel=_CARD)] = None,
+    license: Annotated[str | None, typer.Option(help="License of the vectors.", rich_help_panel=_CARD)] = None,
     scores: Annotated[
         str | None, typer.Option(help="File that firth evaluate --json printed.", rich_help_panel=_CARD)
     ] = None,

@@ -24,7 +24,7 @@ Names = Annotated[list[str] | None, typer.Argument(help="Names of data sets. [de
 
 @datasets.command("list")
 def list_datasets(json: Json = False) -> None:
-    """List the data sets: what each is, its size, its licence, where it is now."""
+    """List the data sets: what each is, its size, its license, where it is now."""
     from firthian.datasets import dataset_names, status
     from firthian.runtime.memory import show_size
 
@@ -38,7 +38,7 @@ def list_datasets(json: Json = False) -> None:
         if dataset.kind != kind:
             say(f"{dataset.kind}" if not kind else f"\n{dataset.kind}")
             kind = dataset.kind
-        say(f"  {dataset.name:<18} {show_size(dataset.size):>7}  {dataset.what}; licence: {dataset.licence}")
+        say(f"  {dataset.name:<18} {show_size(dataset.size):>7}  {dataset.what}; license: {dataset.license}")
         say(f"  {'':<18} {'':>7}  {_where(item)}")
 
 

@@ -18,7 +18,7 @@ from firthian.runtime.progress import on_terminal
 #: The data set that is counted.
 CORPUS = "20newsgroups-text"
 
-#: The recipes that are trained; neighbours are shown of the first.
+#: The recipes that are trained; neighbors are shown of the first.
 RECIPES = ("psd", "svd")
 
 #: What they are evaluated on; None is every common set that is to be had.
@@ -69,7 +69,7 @@ def count_corpus(demo: Demo) -> None:
 def show_pairs(demo: Demo) -> None:
     """Show the pairs that keep company most."""
     assert demo.counts is not None
-    # PMI favours rare pairs: without a high bar, signatures and addresses would fill the list.
+    # PMI favors rare pairs: without a high bar, signatures and addresses would fill the list.
     pairs = demo.counts.strongest_pairs(topn=20, min_count=demo.least_together)
     width = max((len(f"{word} {context}") for word, context, _, _ in pairs), default=0)
     demo.say(f"{'pair':<{width}}  {'together':>9}  {'PMI':>5}")
@@ -102,8 +102,8 @@ def train_recipes(demo: Demo) -> None:
     demo.say(f"open {report / 'report.html'} in a browser")
 
 
-def show_neighbours(demo: Demo) -> None:
-    """Ask the vectors for the neighbours of some words."""
+def show_neighbors(demo: Demo) -> None:
+    """Ask the vectors for the neighbors of some words."""
     from firthian.vectors.vectors import Vectors
 
     vectors = Vectors.load(demo.folder / "report" / "vectors" / RECIPES[0])
@@ -116,7 +116,7 @@ def show_neighbours(demo: Demo) -> None:
 Step = Callable[[Demo], None]
 
 #: The steps, in order; the first line of each one's docstring is its title.
-STEPS: tuple[Step, ...] = (fetch_corpus, count_corpus, show_pairs, train_recipes, show_neighbours)
+STEPS: tuple[Step, ...] = (fetch_corpus, count_corpus, show_pairs, train_recipes, show_neighbors)
 
 
 def run(

@@ -43,7 +43,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "firth compare counts -m psd:dim=100 -m psd:dim=300 --sets men -o report",
     ),
     "adapt": (
-        "firth adapt labelled.tsv -v vectors -o classifier",
+        "firth adapt labeled.tsv -v vectors -o classifier",
         "firth adapt reviews.csv --label-column stars --text-column review --cv 5 -o classifier",
     ),
     "classify": (

@@ -104,7 +104,7 @@ class Verbs(TyperGroup):
 
 
 def _summary(command: Any) -> str:
-    """Give the first sentence of a verb's help."""
+    """Return the first sentence of a verb's help."""
     return re.split(r"(?<=[.?])\s", command.help or "", maxsplit=1)[0].rstrip(".")
 
 

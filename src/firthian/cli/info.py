@@ -1,4 +1,4 @@
-"""``firth info``: describe any artefact."""
+"""``firth info``: describe any artifact."""
 
 from __future__ import annotations
 

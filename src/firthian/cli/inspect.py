@@ -1,4 +1,4 @@
-"""Say what an artefact on disk is."""
+"""Say what an artifact on disk is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from firthian.errors import FirthianError
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Give the kind, shape and provenance of counts or vectors."""
+    """Return the kind, shape and provenance of counts or vectors."""
     from firthian.counts.counts import Counts
 
     if not path.exists():
@@ -32,7 +32,7 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def _describe_vectors(path: Path) -> dict[str, Any]:
-    """Give the facts of vectors, a folder or a file in any format."""
+    """Return the facts of vectors, a folder or a file in any format."""
     from firthian.vectors.formats import read_vectors, sniff
 
     kind = kind_of(path)

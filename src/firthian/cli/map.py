@@ -31,8 +31,8 @@ def draw_map(
     words: Annotated[
         str | None, typer.Option(help="Only these words, with commas between, or a file with one a line.")
     ] = None,
-    clusters: Annotated[int, typer.Option(help="Groups to colour.", min=1, max=100)] = 12,
-    perplexity: Annotated[float, typer.Option(help="Of t-SNE: about how many neighbours matter.")] = 30.0,
+    clusters: Annotated[int, typer.Option(help="Groups to color.", min=1, max=100)] = 12,
+    perplexity: Annotated[float, typer.Option(help="Of t-SNE: about how many neighbors matter.")] = 30.0,
     labels: Annotated[int | None, typer.Option(help="At most so many labels in a picture.", min=0)] = None,
     size: Annotated[float, typer.Option(help="Inches of a picture's side.", min=2, max=60)] = 10.0,
     cloud: Annotated[str | None, typer.Option(help="Draw a cloud of this word's contexts, from counts.")] = None,
@@ -85,7 +85,7 @@ def _title(source: str, method: str) -> str:
 
 
 def _read_words(given: str | None) -> list[str] | None:
-    """Give the words of a list or of a file."""
+    """Return the words of a list or of a file."""
     from firthian.text.word_lists import word_lines
 
     if given is None:

@@ -35,7 +35,7 @@ def neighbors(
         show_json([{"word": word, "neighbors": items} for word, items in zip(words, rows, strict=True)])
         return
     for word, items in zip(words, rows, strict=True):
-        say(word if items else f"{word} has no neighbours (its vector is zero)")
+        say(word if items else f"{word} has no neighbors (its vector is zero)")
         for item in items:
             interval = f"  [{item['low']:.3f}, {item['high']:.3f}]" if "low" in item else ""
             say(f"  {item['score']:7.4f}{interval}  {item['word']}")

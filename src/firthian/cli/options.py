@@ -116,7 +116,7 @@ class CountingFlags:
     ] = False
 
     def settings(self) -> dict[str, Any]:
-        """Give what the user said, as arguments of ``firthian.count``."""
+        """Return what the user said, as arguments of ``firthian.count``."""
         from firthian.errors import FirthianError
         from firthian.text.phrases import PhraseOptions
 
@@ -133,7 +133,7 @@ class CountingFlags:
 
 
 def counting_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command all flags of counting; it receives them as one argument, ``counting``."""
+    """Return a command all flags of counting; it receives them as one argument, ``counting``."""
     own = inspect.signature(command, eval_str=True)
     fields = inspect.signature(CountingFlags, eval_str=True).parameters
     kept = [parameter for name, parameter in own.parameters.items() if name != "counting"]

@@ -16,8 +16,8 @@ def score(
     vectors: Annotated[str, typer.Argument(help="Vectors of the recipes psd or psd-blockwise.")],
     corpus: Annotated[list[str], typer.Argument(help="Files or -, one document a line.")],
     counts: Annotated[str | None, typer.Option(help="Training counts; adds the residuals of seen pairs.")] = None,
-    normalise: Annotated[
-        bool, typer.Option("--normalise", help="Let the probabilities of all words sum to one (slower).")
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Let the probabilities of all words sum to one (slower).")
     ] = False,
     topn: Annotated[
         int,
@@ -43,7 +43,7 @@ def score(
     documents = Files(corpus)
     loaded = Vectors.load(vectors)
     model = TextModel(
-        loaded, Counts.load(counts) if counts else None, "seen" if counts else "none", normalise=normalise
+        loaded, Counts.load(counts) if counts else None, "seen" if counts else "none", normalize=normalize
     )
     # A function that cut the corpus is called only where the user names it: files come from anywhere.
     cut = tokenizer_of(loaded, tokenizer)

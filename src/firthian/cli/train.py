@@ -139,22 +139,22 @@ def _follow(
     begin = time.perf_counter()
     try:
         with PeakMemory() as peak, catching_signals() as stop, on_terminal() as progress:
-            learnt = follow(corpus, folder, settings, workers=workers, progress=progress, stop=stop)
+            learned = follow(corpus, folder, settings, workers=workers, progress=progress, stop=stop)
     except Interrupted:
-        print(f"firth: what was learnt so far is kept in {folder}", file=sys.stderr)
+        print(f"firth: what was learned so far is kept in {folder}", file=sys.stderr)
         raise
-    vectors = learnt.vectors(**settings.result)
+    vectors = learned.vectors(**settings.result)
     vectors.save(output, force=force)
     if json:
         took = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
-        show_json({**vectors.record, **took, "undecodable_bytes": learnt.undecodable_bytes, "path": str(output)})
+        show_json({**vectors.record, **took, "undecodable_bytes": learned.undecodable_bytes, "path": str(output)})
         return
-    say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learnt.tokens:,} tokens so far")
-    if learnt.undecodable_bytes:
-        say(f"{learnt.undecodable_bytes:,} bytes were not UTF-8 and were replaced (--strict makes them an error)")
-    if learnt.tokens < learnt.options["population"]:
+    say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learned.tokens:,} tokens so far")
+    if learned.undecodable_bytes:
+        say(f"{learned.undecodable_bytes:,} bytes were not UTF-8 and were replaced (--strict makes them an error)")
+    if learned.tokens < learned.options["population"]:
         say(
-            f"the stream ended after {learnt.tokens:,} of {learnt.options['population']:,} tokens: intervals are as "
+            f"the stream ended after {learned.tokens:,} of {learned.options['population']:,} tokens: intervals are as "
             "narrow as if all had come"
         )
 

@@ -23,7 +23,7 @@ def uncertain(
         bool, typer.Option("--at-equal-count", help="Rank by what the count of a word does not explain.")
     ] = False,
     neighbors: Annotated[
-        int, typer.Option(help="Also list so many neighbours of each word, with intervals.", min=0)
+        int, typer.Option(help="Also list so many neighbors of each word, with intervals.", min=0)
     ] = 0,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
     analogy: Annotated[

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-#: Colours that differ in lightness too, for readers who do not see all of them.
-COLOURS = ("#3366aa", "#cc6633", "#338855", "#9955aa", "#aa3344", "#668899", "#997722", "#555555")
+#: Colors that differ in lightness too, for readers who do not see all of them.
+COLORS = ("#3366aa", "#cc6633", "#338855", "#9955aa", "#aa3344", "#668899", "#997722", "#555555")
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Bar:
     high: float | None = None
 
 
-def colour(number: int) -> str:
-    """Give the colour of the n-th model."""
-    return COLOURS[number % len(COLOURS)]
+def color(number: int) -> str:
+    """Return the color of the n-th model."""
+    return COLORS[number % len(COLORS)]
 
 
 def bars(items: Sequence[Bar], models: Sequence[str], title: str) -> str:
@@ -45,7 +45,7 @@ def bars(items: Sequence[Bar], models: Sequence[str], title: str) -> str:
             if item is not None and math.isfinite(item.value):
                 length = max(0.0, min(1.0, item.value)) * plot
                 parts.append(
-                    f'<rect x="{left}" y="{y}" width="{length:.1f}" height="{thick - 2}" fill="{colour(number)}">'
+                    f'<rect x="{left}" y="{y}" width="{length:.1f}" height="{thick - 2}" fill="{color(number)}">'
                     f"<title>{html.escape(model)}, {html.escape(group)}: {item.value:.3f}</title></rect>"
                 )
                 end = length
@@ -87,9 +87,9 @@ def scatter(points: Sequence[tuple[str, float, float]], x_label: str, y_label: s
         parts.append(f'<text x="{left - 6}" y="{up(value) + 4:.1f}" text-anchor="end">{value:.3f}</text>')
     labels = _apart([up(point[2]) for point in points])
     for number, ((name, x, y), label) in enumerate(zip(points, labels, strict=True)):
-        parts.append(f'<circle cx="{across(x):.1f}" cy="{up(y):.1f}" r="5" fill="{colour(number)}"/>')
+        parts.append(f'<circle cx="{across(x):.1f}" cy="{up(y):.1f}" r="5" fill="{color(number)}"/>')
         parts.append(
-            f'<text x="{across(x) + 9:.1f}" y="{label + 4:.1f}" fill="{colour(number)}">{html.escape(name)}</text>'
+            f'<text x="{across(x) + 9:.1f}" y="{label + 4:.1f}" fill="{color(number)}">{html.escape(name)}</text>'
         )
     parts.append(f'<text x="{left}" y="{height - 8}">{html.escape(x_label)}</text>')
     parts.append(f'<text x="4" y="14">{html.escape(y_label)}</text>')

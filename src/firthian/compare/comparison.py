@@ -90,7 +90,7 @@ class Comparison:
     machine: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as JSON knows it."""
+        """Return everything as JSON knows it."""
         return {
             "entries": [vars(entry) for entry in self.entries],
             "evaluation": self.evaluation.to_dict(),
@@ -205,7 +205,7 @@ class _Bench:
         self.vocabularies: dict[tuple[Any, ...], Vocabulary] = {}
 
     def counts_for(self, recipe: Recipe) -> tuple[Counts, float, str]:
-        """Give (counts, the seconds they took, what they are)."""
+        """Return (counts, the seconds they took, what they are)."""
         if is_counts(self.source):
             refuse_counting(self.counting, "ready counts", hint="give the corpus instead")
             counts = self.source if isinstance(self.source, Counts) else Counts.load(self.source)
@@ -220,7 +220,7 @@ class _Bench:
         return *self.counted[key], key
 
     def words_for(self, recipe: Recipe) -> Vocabulary:
-        """Give the words that a recipe will find in the text."""
+        """Return the words that a recipe will find in the text."""
         job = CountJob.create(self.source, **self._settings(recipe))
         key = _words_of(job)
         if key not in self.vocabularies:
@@ -295,7 +295,7 @@ class _Bench:
 
 
 def _words_of(job: CountJob) -> tuple[Any, ...]:
-    """Give all that the words of a text depend on."""
+    """Return all that the words of a text depend on."""
     return job.tokenizer, job.limits, job.phrases
 
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from firthian.compare.charts import Bar, bars, colour, scatter
+from firthian.compare.charts import Bar, bars, color, scatter
 from firthian.evaluate.report import show_p
 from firthian.runtime.memory import show_size
 
@@ -43,7 +43,7 @@ def page(comparison: Comparison) -> str:
     models = [entry.name for entry in comparison.entries]
     rows = [row for row in comparison.evaluation.rows(sections=False) if row.measure in _MEASURES]
     key = "".join(
-        f'<span class="key" style="background:{colour(number)}"></span>{html.escape(name)}'
+        f'<span class="key" style="background:{color(number)}"></span>{html.escape(name)}'
         for number, name in enumerate(models)
     )
     parts = [
@@ -117,7 +117,7 @@ def _comparisons(comparison: Comparison) -> str:
 
 
 def _tests(suite: str, facts: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the tests of a set, by what they measure: one of the whole suite, or one for each measure, or for those of parts."""
+    """Yield the tests of a set by what they measure: one for the whole suite, one per measure, or one per part."""
     if "p_value" in facts:
         yield suite, facts
         return

@@ -1,4 +1,4 @@
-"""A corpus -> Counts on disk: tokenise once, settle the vocabulary, count group by group, merge.
+"""A corpus -> Counts on disk: tokenize once, settle the vocabulary, count group by group, merge.
 
 Everything unfinished lies in ``NAME.partial`` beside the target. A run that was killed goes on from there.
 """
@@ -111,7 +111,7 @@ class CountJob:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Give the settings by name."""
+        """Return the settings by name."""
         limits = self.limits
         return {
             **self.options.as_dict(),
@@ -129,7 +129,7 @@ class CountJob:
         return {**said, "tokenizer": None, "keep_case": None} if self.corpus.tokenized else said
 
     def describe_reading(self) -> dict[str, Any]:
-        """Give what no record tells, but a run that goes on must have in common with the one that began."""
+        """Return what no record tells, but a run that goes on must have in common with the one that began."""
         return {"strict": self.strict, "tokenizer_file": self.tokenizer.file_hash()}
 
 
@@ -172,7 +172,7 @@ class HowToRun:
 
     @property
     def readers(self) -> Executor:
-        """Workers that tokenise: as many as the budget has room for, while it is needed for nothing else."""
+        """Workers that tokenize: as many as the budget has room for, while it is needed for nothing else."""
         return at_most(self.executor, (self.budget - INTERPRETER_BYTES) // WORKER_BYTES)
 
     @property
@@ -212,7 +212,7 @@ def _run_job(job: CountJob, target: Path, how: HowToRun, resume: bool, force: bo
 
 
 def prepare(job: CountJob, folder: Path, how: HowToRun) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
-    """Tokenise into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
+    """Tokenize into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
     tokenize = tokenize_apart if how.executor.apart else tokenize_corpus
     spool = tokenize(job.corpus, job.tokenizer, folder, how.readers, how.progress, job.strict, how.segment_bytes)
     found_phrases = 0
@@ -304,7 +304,7 @@ def _count_spool(
 
 
 def _merge_rounds(runs: list[DiskRun], folder: Path, corpus: str, words: int, how: HowToRun) -> list[DiskRun]:
-    """Merge neighbouring runs until few enough are left to be open together."""
+    """Merge neighboring runs until few enough are left to be open together."""
     while len(runs) > OPEN_RUNS:
         fewer: list[DiskRun] = []
         for first in range(0, len(runs), OPEN_RUNS):

@@ -104,17 +104,17 @@ class Counts:
         return float(self.values[at]) if at < high and self.indices[at] == context else 0.0
 
     def to_scipy(self) -> scipy.sparse.csr_array:
-        """Give a SciPy matrix that shares these arrays."""
+        """Return a SciPy matrix that shares these arrays."""
         import scipy.sparse
 
         return scipy.sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape)
 
     def rows_of(self, first: int, last: int) -> Array:
-        """Give the row number of each pair of some rows."""
+        """Return the row number of each pair of some rows."""
         return np.repeat(np.arange(first, last), np.diff(self.indptr[first : last + 1]))
 
     def integer_sums(self, low: int, high: int) -> Array:
-        """Give the exact integer sums behind ``values[low:high]``."""
+        """Return the exact integer sums behind ``values[low:high]``."""
         if self.options.sample_mode == "expected" and self.options.sample > 0:
             raise FirthianError(
                 "counts sub-sampled by expectation cannot be added up exactly",
@@ -131,7 +131,7 @@ class Counts:
         return sums
 
     def strongest_pairs(self, topn: int = 20, min_count: float = 20.0) -> list[tuple[str, str, float, float]]:
-        """Give the pairs with the highest PMI among those seen often: (word, context, count, PMI)."""
+        """Return the pairs with the highest PMI among those seen often: (word, context, count, PMI)."""
         found: list[tuple[float, int, int, float]] = []
         step = 4096
         for first in range(0, len(self.vocabulary), step):
@@ -193,7 +193,7 @@ class Counts:
         return counts
 
     def _holds_together(self) -> bool:
-        """Tell whether the arrays fit each other and the vocabulary: what comes after relies on that unchecked."""
+        """Return whether the arrays fit each other and the vocabulary: what comes after relies on that unchecked."""
         words, (places, sums) = len(self.vocabulary), self._exact
         named = {"<i8": (self.indptr, places, sums), "<i4": (self.indices,), "<f8": (self.row_sums, self.column_sums)}
         return (
@@ -219,7 +219,7 @@ class Counts:
 
 
 def _are_counts(array: Array) -> bool:
-    """Tell whether numbers are all finite and not negative; NaN fails every comparison."""
+    """Return whether numbers are all finite and not negative; NaN fails every comparison."""
     return array.size == 0 or bool(array.min() >= 0 and array.max() < np.inf)
 
 

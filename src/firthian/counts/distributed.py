@@ -36,7 +36,7 @@ GROUPS_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class KeptStream:
-    """The stream of a shard, where it was made; its length and what windows of its neighbours reach of it are known here."""
+    """The stream of a shard, where it was made; its length and what windows of its neighbors reach of it are known here."""
 
     stream: Kept[Array]
     size: int
@@ -52,7 +52,7 @@ class MemoryRun:
         self.columns, self.sums = block.columns, block.sums
 
     def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
-        """Give some rows."""
+        """Return some rows."""
         low, high = int(self.pointers[first]), int(self.pointers[last])
         return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
 
@@ -134,7 +134,7 @@ def select_apart(
 def _grouped(
     streams: Sequence[KeptStream], group_tokens: int, workers: int, window: int
 ) -> list[tuple[tuple[list[Kept[Array]], Array, Array], int]]:
-    """Put neighbouring shards together, with what their windows reach of the others.
+    """Put neighboring shards together, with what their windows reach of the others.
 
     There are no more groups than memory and workers ask for: several tasks count rows of the same one. Give (streams,
     text before, text after) and the size of each group. How they are grouped changes no sum.

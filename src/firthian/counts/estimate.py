@@ -38,7 +38,7 @@ class Estimate:
     speed: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the figures by name."""
+        """Return the figures by name."""
         return asdict(self)
 
     def describe(self) -> str:

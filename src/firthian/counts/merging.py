@@ -37,7 +37,7 @@ class Renumbered:
         self.sizes = np.where(self.old_id >= 0, sizes[np.maximum(self.old_id, 0)], 0)
 
     def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
-        """Give some rows in the new ids."""
+        """Return some rows in the new ids."""
         pointers = np.concatenate([[0], np.cumsum(self.sizes[first:last])]).astype(np.int64)
         columns = np.empty(pointers[-1], dtype=np.int32)
         sums = np.empty(pointers[-1], dtype=np.int64)
@@ -112,13 +112,13 @@ _CUTTING = ("tokenizer", "keep_case", "fold_numbers", "phrases")
 
 
 def _cutting(counts: Counts) -> dict[str, Any]:
-    """Give what a record says of how words were cut; it may come from any file, or from a release that said less."""
+    """Return what a record says of how words were cut; it may come from any file, or from a release that said less."""
     said = counts.record.get("settings")
     return {name: said[name] for name in _CUTTING if name in said} if isinstance(said, dict) else {}
 
 
 def _known_cutting(parts: Sequence[Counts]) -> dict[str, Any]:
-    """Give what all corpora say of how words were cut: whoever reads text later cuts it in the same way."""
+    """Return what all corpora say of how words were cut: whoever reads text later cuts it in the same way."""
     first, *others = map(_cutting, parts)
     return {name: value for name, value in first.items() if all(name in other for other in others)}
 
@@ -145,7 +145,7 @@ def _shown(value: Any) -> str:
 
 
 def same_corpus(records: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
-    """Give the places of records, two and two, that are of the same text: adding their counts doubles it.
+    """Return the places of records, two and two, that are of the same text: adding their counts doubles it.
 
     >>> same_corpus([{"corpus": {"sha256": "a"}}, {"corpus": {"sha256": "b"}}, {"corpus": {"sha256": "a"}}, {}])
     [(0, 2)]

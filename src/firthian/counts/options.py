@@ -61,11 +61,11 @@ class CountOptions:
             raise FirthianError(f"sample must be from 0 to below 1, got {self.sample}", hint="1e-3 is usual, 0 is off")
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the options by name, for the record."""
+        """Return the options by name, for the record."""
         return asdict(self)
 
     def integer_weights(self) -> tuple[Array, int]:
-        """Give the weight at distance 1, 2, ... as integers, and the unit they are divided by.
+        """Return the weight at distance 1, 2, ... as integers, and the unit they are divided by.
 
         Where 1/1 ... 1/window have no small common multiple, the unit is 2^32 and weights are rounded to it.
 
@@ -90,7 +90,7 @@ class CountOptions:
             )
 
     def sides(self, weights: Array) -> tuple[Array, Array]:
-        """Give the weights before and after the word; a side that does not count is empty."""
+        """Return the weights before and after the word; a side that does not count is empty."""
         nothing = weights[:0]
         return (
             weights if self.context != "right" else nothing,
@@ -98,7 +98,7 @@ class CountOptions:
         )
 
     def keep_probabilities(self, counts: Array) -> Array:
-        """Give the probability min(1, sqrt(t/f) + t/f) of each word; ones when sub-sampling is off."""
+        """Return the probability min(1, sqrt(t/f) + t/f) of each word; ones when sub-sampling is off."""
         if self.sample == 0:
             return np.ones(counts.size)
         frequency = counts / counts.sum()

@@ -53,7 +53,7 @@ class Runs(Protocol):
     """Sums that can be read by rows: a run on disk, or the counts of another corpus."""
 
     def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
-        """Give (pointers from 0, columns, sums) of some rows in the ids of the result."""
+        """Return (pointers from 0, columns, sums) of some rows in the ids of the result."""
         ...
 
 
@@ -118,7 +118,7 @@ def count_blocks(
 def _index(
     stream: Array, core: tuple[int, int], words: int, rows: tuple[int, int], executor: Executor
 ) -> tuple[Array, Array]:
-    """Give where each word of ``rows`` occurs in the core: positions ``[pointers[w]:pointers[w + 1]]``, ascending.
+    """Return where each word of ``rows`` occurs in the core: positions ``[pointers[w]:pointers[w + 1]]``, ascending.
 
     The core is cut in as many pieces as there are workers; the result is the same for any cut.
     """
@@ -201,7 +201,7 @@ class DiskRun:
             raise damaged
 
     def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
-        """Give some rows."""
+        """Return some rows."""
         low, high = int(self.pointers[first]), int(self.pointers[last])
         return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
 
@@ -236,7 +236,7 @@ def write_run(folder: Path, segments: tuple[int, int], corpus: str, blocks: Iter
 
 
 def finished_runs(folder: Path, corpus: str, words: int) -> list[DiskRun]:
-    """Give the runs of an earlier attempt that hold the beginning of the corpus, each segment once; remove all others.
+    """Return the runs of an earlier attempt that hold the beginning of the corpus, each segment once; remove all others.
 
     A run that was merged may still lie beside the runs it was made of; the longest one from a segment on is taken.
     """

@@ -90,7 +90,7 @@ def _next(pieces: Iterator[Array], ahead: deque[Array]) -> Array | None:
 
 
 def selection(vocabulary: Vocabulary, options: CountOptions) -> Callable[[Segment, Start], Array]:
-    """Give what makes a stream of a segment; a document that goes on in the next one has no end mark there."""
+    """Return what makes a stream of a segment; a document that goes on in the next one has no end mark there."""
     from firthian.kernels.selection import select
 
     table = TypeTable.of_words(vocabulary.words)

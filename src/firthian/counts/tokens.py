@@ -23,7 +23,7 @@ _NEXT_EPOCH = 0x1E3779B97F4A7C15
 
 
 class Tokens:
-    """A tokenised corpus in a folder of its own, which goes when the tokens are closed unless it is to be kept.
+    """A tokenized corpus in a folder of its own, which goes when the tokens are closed unless it is to be kept.
 
     ``vocabulary``, ``options`` and ``record`` are what they would be in ``Counts`` of the same corpus.
 
@@ -54,7 +54,7 @@ class Tokens:
 
     @classmethod
     def read(cls, job: CountJob, how: HowToRun, folder: Path | None = None) -> Tokens:
-        """Tokenise a corpus and settle its vocabulary; no windows are counted.
+        """Tokenize a corpus and settle its vocabulary; no windows are counted.
 
         With a ``folder``, what lies there from an earlier attempt is used, and all stays there; else it is a temporary one.
         """
@@ -79,7 +79,7 @@ class Tokens:
         return cls(spool, result.vocabulary, job.options, record, how.rereaders)
 
     def groups(self, epoch: int = 0, group_tokens: int = 1) -> Iterator[Group]:
-        """Give the streams of an epoch in order, sub-sampled with random numbers of that epoch.
+        """Return the streams of an epoch in order, sub-sampled with random numbers of that epoch.
 
         Each has whole segments of the text (4 MB), as many as it takes to have ``group_tokens``. Streams hold ids, document
         ends and holes (see kernels/windows.py); where they are cut depends on the text alone.

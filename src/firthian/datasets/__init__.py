@@ -1,4 +1,4 @@
-"""Corpora, vectors and evaluation sets by name: a registry with checksums, licences and sizes.
+"""Corpora, vectors and evaluation sets by name: a registry with checksums, licenses and sizes.
 
 ``locate("men")`` gives a file, fetched when it must be. Nothing of the data is part of the project.
 """

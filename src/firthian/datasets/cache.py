@@ -9,7 +9,7 @@ from firthian.errors import from_os_error
 
 
 def cache_folder(make: bool = False) -> Path:
-    """Give the cache: ``$FIRTHIAN_CACHE``, else ``firthian`` in the user's cache folder."""
+    """Return the cache: ``$FIRTHIAN_CACHE``, else ``firthian`` in the user's cache folder."""
     named = os.environ.get("FIRTHIAN_CACHE")
     user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(named) if named else Path(user) / "firthian"

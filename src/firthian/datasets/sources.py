@@ -36,7 +36,7 @@ class Source(Protocol):
         ...
 
     def available(self) -> bool:
-        """Tell whether it is worth trying, without any network."""
+        """Return whether it is worth trying, without any network."""
         ...
 
     def open(self) -> AbstractContextManager[Sequence[IO[bytes]]]:
@@ -49,7 +49,7 @@ class Source(Protocol):
 
 
 def data_folder() -> Path | None:
-    """Give the folder of local data: ``$FIRTHIAN_DATA``, else ``../shared/data`` when it is there.
+    """Return the folder of local data: ``$FIRTHIAN_DATA``, else ``../shared/data`` when it is there.
 
     The latter is looked for beside the working folder and beside the repository.
     """
@@ -64,7 +64,7 @@ def data_folder() -> Path | None:
 
 
 def file_sha256(path: Path) -> str:
-    """Give the checksum of a file of any size."""
+    """Return the checksum of a file of any size."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -89,12 +89,12 @@ class LocalFile:
     finish: Finish | None = None
 
     def place(self) -> Path | None:
-        """Give the file's path, where it exists."""
+        """Return the file's path, where it exists."""
         folder = data_folder()
         return folder / self.path if folder is not None and (folder / self.path).is_file() else None
 
     def available(self) -> bool:
-        """Tell whether the file is there."""
+        """Return whether the file is there."""
         return self.place() is not None
 
     @contextmanager
@@ -123,14 +123,14 @@ class UrlFile:
     finish: Finish | None = None
 
     def address(self) -> str | None:
-        """Give the whole address, where it is known."""
+        """Return the whole address, where it is known."""
         if "://" in self.path:
             return self.path
         mirror = os.environ.get("FIRTHIAN_MIRROR")
         return f"{mirror.rstrip('/')}/{self.path}" if mirror else None
 
     def available(self) -> bool:
-        """Tell whether there is an address."""
+        """Return whether there is an address."""
         return self.address() is not None
 
     @contextmanager
@@ -179,7 +179,7 @@ class Wheel:
     sha256: str
 
     def fetch(self) -> Path:
-        """Give the wheel's file in the cache; pip downloads it the first time."""
+        """Return the wheel's file in the cache; pip downloads it the first time."""
         folder = cache_folder(make=True) / "wheels"
         folder.mkdir(exist_ok=True)
         path = folder / f"{self.project}-{self.version}.whl"

@@ -27,12 +27,12 @@ class Status:
     state: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """Give the facts by name."""
+        """Return the facts by name."""
         return {
             "name": self.dataset.name,
             "kind": self.dataset.kind,
             "what": self.dataset.what,
-            "licence": self.dataset.licence,
+            "license": self.dataset.license,
             "bytes": self.dataset.size,
             "sha256": self.dataset.sha256,
             "path": str(self.path) if self.path else None,
@@ -42,7 +42,7 @@ class Status:
 
 
 def find_here(dataset: Dataset) -> Path | None:
-    """Give the finished file where it is here already; without reading it."""
+    """Return the finished file where it is here already; without reading it."""
     for source in dataset.sources:
         if isinstance(source, LocalFile) and source.finish is None and (path := source.place()) is not None:
             return path
@@ -51,7 +51,7 @@ def find_here(dataset: Dataset) -> Path | None:
 
 
 def locate(name: str, progress: Progress | None = None) -> Path:
-    """Give the file of a data set, fetched when it must be.
+    """Return the file of a data set, fetched when it must be.
 
     What lies in the cache was checked when it was made; a file of another size was changed since and is refused.
     """

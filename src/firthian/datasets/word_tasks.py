@@ -66,7 +66,7 @@ def read(path: Path, kind: str | None = None, name: str | None = None) -> Pairs 
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Give the lines that say something, with their numbers; ``#`` begins a comment."""
+    """Return the lines that say something, with their numbers; ``#`` begins a comment."""
     for number, raw in enumerate(whole_text(str(path), LARGEST_BYTES).split(b"\n"), start=1):
         try:
             line = raw.decode().strip()

@@ -1,4 +1,4 @@
-"""Artefacts on disk: folders that appear whole or not at all, arrays with checksums, JSON that knows its kind.
+"""Artifacts on disk: folders that appear whole or not at all, arrays with checksums, JSON that knows its kind.
 
 A folder is written under a temporary name beside its target and renamed at the end. Nothing is ever pickled.
 """
@@ -45,7 +45,7 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
 
 
 def check_parent(path: Path) -> None:
-    """Say whether anything may be written where ``path`` is to be."""
+    """Check whether anything may be written where ``path`` is to be."""
     parent = path.absolute().parent
     if not parent.is_dir():
         raise FirthianError(f"{parent} is not a folder", hint="make it first")
@@ -88,7 +88,7 @@ def kind_of(folder: Path) -> str | None:
 
 @contextmanager
 def new_folder(target: str | os.PathLike[str], force: bool = False) -> Iterator[Path]:
-    """Give an empty folder to fill; it takes the name ``target`` at the end, or vanishes after an error."""
+    """Return an empty folder to fill; it takes the name ``target`` at the end, or vanishes after an error."""
     path = check_folder(target, force)
     staging = path.absolute().with_name(f".{path.name}.new-{os.getpid()}")
     with locked(path):
@@ -150,7 +150,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def printable(text: str) -> str:
-    r"""Give a name that can be written: bytes of it that are no text are spelled out, so that names stay distinct.
+    r"""Return a name that can be written: bytes of it that are no text are spelled out, so that names stay distinct.
 
     >>> printable("caf\udce9.txt") == r"caf\udce9.txt"
     True
@@ -172,12 +172,12 @@ def spelled(value: Any) -> Any:
 
 
 def sha256(data: bytes) -> str:
-    """Give the checksum of a small file."""
+    """Return the checksum of a small file."""
     return hashlib.sha256(data).hexdigest()
 
 
 def crc32(array: Array) -> int:
-    """Give the checksum of an array's bytes: it need not resist forgery, only notice damage, and at memory's speed."""
+    """Return the checksum of an array's bytes: it need not resist forgery, only notice damage, and at memory's speed."""
     return zlib.crc32(_bytes_of(array)) if array.size else 0
 
 
@@ -186,7 +186,7 @@ def _bytes_of(array: Array) -> memoryview:
 
 
 def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Give the first bytes of a ``.npy``, as numpy writes them; it pads them, so that a length has room to grow."""
+    """Return the first bytes of a ``.npy``, as numpy writes them; it pads them, so that a length has room to grow."""
     stream = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         stream, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
@@ -266,7 +266,7 @@ def read_array(path: Path, entry: dict[str, Any], verify: bool = True) -> Array:
 
 
 def rows_fit(indptr: Array, indices: Array, rows: int, columns: int) -> bool:
-    """Tell whether compressed rows hold together; kernels trust them, and would read and write beyond their arrays.
+    """Return whether compressed rows hold together; kernels trust them, and would read and write beyond their arrays.
 
     >>> rows_fit(np.array([0, 1, 3]), np.array([2, 0, 1]), 2, 3), rows_fit(np.array([0, 1, 3]), np.array([2, 0, 3]), 2, 3)
     (True, False)
@@ -282,7 +282,7 @@ def rows_fit(indptr: Array, indices: Array, rows: int, columns: int) -> bool:
 
 
 def rows_ascend(indptr: Array, indices: Array, step: int = 1 << 22) -> bool:
-    """Tell whether the columns of each row ascend, each there once; ``rows_fit`` must hold.
+    """Return whether the columns of each row ascend, each there once; ``rows_fit`` must hold.
 
     >>> rows_ascend(np.array([0, 2, 3]), np.array([0, 2, 1])), rows_ascend(np.array([0, 2, 3]), np.array([2, 2, 1]))
     (True, False)

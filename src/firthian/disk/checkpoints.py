@@ -48,7 +48,7 @@ class Stage:
     """A loop of a run that keeps nothing: what solvers get unless a place for checkpoints is given."""
 
     def restore(self) -> State | None:
-        """Give the newest saved step, if there is one."""
+        """Return the newest saved step, if there is one."""
         return None
 
     def save(self, step: int, arrays: Arrays | Callable[[], Arrays], **values: Any) -> None:
@@ -63,7 +63,7 @@ class Checkpoint(Protocol):
         ...
 
     def within(self, name: str) -> Checkpoint:
-        """Give the place of what happens inside one loop; its states go when that loop is saved."""
+        """Return the place of what happens inside one loop; its states go when that loop is saved."""
         ...
 
 
@@ -75,7 +75,7 @@ class Nowhere:
         return Stage()
 
     def within(self, name: str) -> Nowhere:
-        """Give the place of what happens inside one loop."""
+        """Return the place of what happens inside one loop."""
         return self
 
 
@@ -100,7 +100,7 @@ class OnDisk:
         return _StageOnDisk(self, name)
 
     def within(self, name: str) -> OnDisk:
-        """Give the place of what happens inside one loop."""
+        """Return the place of what happens inside one loop."""
         inner = OnDisk.__new__(OnDisk)
         inner.__dict__.update(self.__dict__)
         inner.prefix = f"{self.prefix}{name}."
@@ -116,7 +116,7 @@ class OnDisk:
         return sorted(found, key=lambda state: (state[0], -state[1]))
 
     def read(self, name: str) -> State | None:
-        """Give the newest state of a stage that is whole; damaged ones are removed and noted."""
+        """Return the newest state of a stage that is whole; damaged ones are removed and noted."""
         for _, step, folder in self._states(name):
             try:
                 manifest = read_manifest(folder / MANIFEST, KIND, VERSION)

@@ -12,8 +12,8 @@ from typing import Any
 from firthian.disk.artifact import check_file, replace
 from firthian.errors import FirthianError, from_os_error, require
 
-#: Colours of groups of words: apart for most eyes, readable on light and dark ground.
-COLOURS = (
+#: Colors of groups of words: apart for most eyes, readable on light and dark ground.
+COLORS = (
     "#4477cc", "#dd7711", "#229966", "#cc3355", "#8855cc", "#997711", "#22a5b5", "#c256a5",
     "#6b8e23", "#a0522d", "#5b6f8a", "#e0a030",
 )  # fmt: skip
@@ -30,7 +30,7 @@ def check_picture(path: str | os.PathLike[str], suffixes: tuple[str, ...], force
 
 
 def plain_text(word: str) -> str:
-    """Give a word as a picture can show it: control characters become a mark.
+    """Return a word as a picture can show it: control characters become a mark.
 
     >>> plain_text("a\\tb")
     'a·b'
@@ -53,7 +53,7 @@ def extents_of(texts: Iterable[Any], renderer: Any) -> list[Any]:
 
 
 def renderer_of(figure: Any) -> Any:
-    """Give what measures text on a figure; asked for once, because making one costs more than a thousand words."""
+    """Return what measures text on a figure; asked for once, because making one costs more than a thousand words."""
     return require("matplotlib.backends.backend_agg", "viz").FigureCanvasAgg(figure).get_renderer()
 
 

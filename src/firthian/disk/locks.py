@@ -60,7 +60,7 @@ def _take(path: Path, target: Path, wait: bool) -> int | None:
 
 
 def _is_at(held: int, path: Path) -> bool:
-    """Tell whether an open file still has its name."""
+    """Return whether an open file still has its name."""
     try:
         there = path.stat()
     except FileNotFoundError:

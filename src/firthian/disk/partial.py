@@ -28,7 +28,7 @@ def partial_of(target: Path) -> Path:
 
 
 def open_partial(folder: Path, resume: bool, force: bool) -> bool:
-    """Tell whether there is work to go on with; where there is none, make the folder anew.
+    """Return whether there is work to go on with; where there is none, make the folder anew.
 
     A folder that we did not write is never removed, whatever is asked for.
     """
@@ -68,5 +68,5 @@ def _is_ours(folder: Path) -> bool:
 
 
 def holds_work(folder: Path) -> bool:
-    """Tell whether more than notes lies in a folder."""
+    """Return whether more than notes lies in a folder."""
     return any(item.is_file() and item.name not in _NOTES and item.name[:1] != "." for item in folder.rglob("*"))

@@ -138,7 +138,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _pieces(array: Array) -> Iterator[memoryview]:
-    """Give the bytes of an array in order, without a second copy of all of it."""
+    """Return the bytes of an array in order, without a second copy of all of it."""
     if array.size == 0:
         return
     dtype = array.dtype.newbyteorder("<")

@@ -47,7 +47,7 @@ class AnalogyResult:
     zero_length: list[str]
 
     def part(self, chosen: Array) -> dict[str, Any]:
-        """Give the accuracy on some of the questions."""
+        """Return the accuracy on some of the questions."""
         counted = int((chosen & self.counted).sum())
         right = self.correct[chosen & self.counted].sum(axis=0)
         facts: dict[str, Any] = {
@@ -56,7 +56,7 @@ class AnalogyResult:
         return facts | {"questions": int(chosen.sum()), "covered": int((chosen & self.known).sum())}
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the figures as JSON knows them."""
+        """Return the figures as JSON knows them."""
         questions = self.set
         facts = self.part(np.ones(len(questions), dtype=bool))
         facts |= {name: self.part(chosen) for name, chosen in self._halves()}
@@ -69,7 +69,7 @@ class AnalogyResult:
         return facts
 
     def _halves(self) -> Iterator[tuple[str, Array]]:
-        """Give the questions of meaning and those of grammar, where it is known what they ask."""
+        """Return the questions of meaning and those of grammar, where it is known what they ask."""
         for name, wanted in (("semantic", True), ("syntactic", False)):
             kinds = [number for number, kind in enumerate(self.set.semantic) if kind is wanted]
             if kinds:
@@ -102,7 +102,7 @@ class AnalogyResult:
 
 
 def answer(vectors: Vectors, ids: Array, lookup: Lookup, run: Run, epsilon: float = EPSILON) -> Array:
-    """Give the best words for questions (rows of a, b, c) by 3CosAdd and 3CosMul.
+    """Return the best words for questions (rows of a, b, c) by 3CosAdd and 3CosMul.
 
     The question's own words are never given; -1 where no other word is left. Following Levy and Goldberg, cosines
     are moved to 0..1 for 3CosMul unless no value of the vectors is negative.
@@ -138,7 +138,7 @@ def answer(vectors: Vectors, ids: Array, lookup: Lookup, run: Run, epsilon: floa
 
 
 def _cosines(matrix: Any, lengths: Array, asked: Array) -> Callable[[Array], Array]:
-    """Give a function: rows of candidates -> their cosines with the words asked about, float32."""
+    """Return a function: rows of candidates -> their cosines with the words asked about, float32."""
     unit = 1 / lengths[asked]
     if isinstance(matrix, np.ndarray):
         questions = (matrix[asked] * unit[:, None]).astype(np.float32)

@@ -1,6 +1,6 @@
 """What a CRF sees of a word in its sentence: the words and tags around it, and what vectors know of these words.
 
-A CRF is linear in its features. What neighbours in the space share is easier for it to use as a name (a cluster, the
+A CRF is linear in its features. What neighbors in the space share is easier for it to use as a name (a cluster, the
 dimensions in which a word is extreme) than as coordinates; Guo et al. (2014) compare these ways, ``STYLES`` offers them.
 """
 
@@ -41,7 +41,7 @@ class Sentence:
 
 
 def word_features(sentence: Sentence) -> list[list[str]]:
-    """Give the baseline's features: words as written and tags within two places, and pairs and triples of them."""
+    """Return the baseline's features: words as written and tags within two places, and pairs and triples of them."""
     words = ["<s>", "<s>", *sentence.words, "</s>", "</s>"]
     tags = ["<s>", "<s>", *sentence.tags, "</s>", "</s>"]
     features = []
@@ -65,7 +65,7 @@ class Coordinates:
         self.values = {word: row.tolist() for word, row in zip(known, table, strict=True)}
 
     def __call__(self, sentence: Sentence) -> list[dict[str, float]]:
-        """Give the baseline's features and the vectors."""
+        """Return the baseline's features and the vectors."""
         features = [dict.fromkeys(names, 1.0) for names in word_features(sentence)]
         found = [self.values.get(self.spell(word)) for word in sentence.words]
         for at, entry in enumerate(features):
@@ -77,7 +77,7 @@ class Coordinates:
 
 
 class Names:
-    """Adds names for the words within two places, and where ``paired``, pairs of names of neighbours.
+    """Adds names for the words within two places, and where ``paired``, pairs of names of neighbors.
 
     ``table`` has the names of each word; where they are paired, each word has equally many and the first goes with
     the first. ``spell`` turns a word of a sentence into one of the table.
@@ -91,7 +91,7 @@ class Names:
         self.placed = {k: {word: [f"c{k}={name}" for name in names] for word, names in table.items()} for k in _AROUND}
 
     def __call__(self, sentence: Sentence) -> list[list[str]]:
-        """Give the baseline's features and the names."""
+        """Return the baseline's features and the names."""
         features = word_features(sentence)
         words = [self.spell(word) for word in sentence.words]
         for at, entry in enumerate(features):
@@ -149,12 +149,12 @@ STYLES: dict[str, Callable[..., Any]] = {
 
 
 def usual_style(vectors: Any) -> str:
-    """Give ``columns`` for sparse vectors, such as Brown clusters, and ``clusters`` for all others."""
+    """Return ``columns`` for sparse vectors, such as Brown clusters, and ``clusters`` for all others."""
     return "columns" if hasattr(vectors.matrix, "toarray") else "clusters"
 
 
 def _known(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
-    """Give the words that have vectors, and the rows of these."""
+    """Return the words that have vectors, and the rows of these."""
     index = vectors.vocabulary.index
     known = {word: index[word] for word in dict.fromkeys(words) if word in index}
     if not known:
@@ -163,13 +163,13 @@ def _known(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
 
 
 def _rows(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
-    """Give the words that have vectors, and these."""
+    """Return the words that have vectors, and these."""
     known, numbers = _known(vectors, words)
     return known, np.asarray(dense_rows(vectors.matrix, numbers), dtype=np.float64)
 
 
 def _filled(matrix: Any, row: int) -> Array:
-    """Give the columns of a row that are not zero; a sparse matrix, which may have very many, stays sparse."""
+    """Return the columns of a row that are not zero; a sparse matrix, which may have very many, stays sparse."""
     if isinstance(matrix, np.ndarray):
         return np.flatnonzero(matrix[row])
     here = slice(int(matrix.indptr[row]), int(matrix.indptr[row + 1]))
@@ -182,13 +182,13 @@ def _unit(table: Array) -> Array:
 
 
 def _mean_of(table: Array, where: Array) -> Array:
-    """Give each column's mean of the chosen values; zero where none is."""
+    """Return each column's mean of the chosen values; zero where none is."""
     found = np.sum(where, axis=0)
     mean: Array = np.sum(np.where(where, table, 0.0), axis=0) / np.maximum(found, 1)
     return mean
 
 
 def spelled_words(vectors: Any, sentences: Sequence[Sentence]) -> Iterable[str]:
-    """Give the words of sentences as the features look them up."""
+    """Return the words of sentences as the features look them up."""
     spell = spelling(vectors.vocabulary)
     return (spell(word) for sentence in sentences for word in sentence.words)

@@ -23,7 +23,7 @@ from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import Run
 from firthian.text.files import whole_text
 
-#: The weights of l2 regularisation that are tried (CRFsuite's c2); the best on the development part is used.
+#: The weights of l2 regularization that are tried (CRFsuite's c2); the best on the development part is used.
 L2 = (0.05, 0.2, 0.5, 1.0, 2.0)
 DEVELOPMENT = 1000
 
@@ -59,7 +59,7 @@ def read_sentences(path: Path) -> list[Sentence]:
 
 
 def chunk_spans(labels: Sequence[str]) -> set[tuple[int, int, str]]:
-    """Give the chunks (first, last, kind) that BIO labels mark, as conlleval reads them.
+    """Return the chunks (first, last, kind) that BIO labels mark, as conlleval reads them.
 
     >>> sorted(chunk_spans(["B-NP", "I-NP", "O", "I-VP", "B-VP"]))
     [(0, 1, 'NP'), (3, 3, 'VP'), (4, 4, 'VP')]
@@ -77,7 +77,7 @@ def chunk_spans(labels: Sequence[str]) -> set[tuple[int, int, str]]:
 
 
 def chunk_f1(truth: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> float:
-    """Give the F1 of whole chunks over all sentences."""
+    """Return the F1 of whole chunks over all sentences."""
     right = there = found = 0
     for labels, guessed in zip(truth, predicted, strict=True):
         gold, marked = chunk_spans(labels), chunk_spans(guessed)
@@ -98,7 +98,7 @@ def run(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Give ``{"baseline": {"f1", ...}, "with_vectors": {"f1", ...}}`` on the test part.
+    """Return ``{"baseline": {"f1", ...}, "with_vectors": {"f1", ...}}`` on the test part.
 
     ``style`` says how vectors become features, see ``chunk_features``: ``clusters`` of words, the dimensions in which
     words are ``extremes``, non-zero ``columns`` (Brown clusters), or ``dense`` coordinates as in the thesis; ``auto``

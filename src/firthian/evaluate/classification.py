@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from firthian.adapt.labelled import LabelledText, read_labelled
+from firthian.adapt.labeled import LabeledText, read_labeled
 from firthian.datasets import locate
 from firthian.errors import FirthianError, require, suggest
 from firthian.evaluate.options import whole_number
@@ -41,7 +41,7 @@ def run(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Give ``{task: {method: {"accuracy", "macro_f1", "params"}}}`` on the test parts.
+    """Return ``{task: {method: {"accuracy", "macro_f1", "params"}}}`` on the test parts.
 
     With ``cv`` folds, C, lam and passes are chosen by cross-validation on the training part; without, they are the
     defaults. ``grid`` is ``usual``, ``paper`` or values by name. ``vectors`` may also be ``random:DIM`` or ``onehot``
@@ -52,7 +52,7 @@ def run(
     progress.start("classification", len(tasks) * len(methods))
     results: dict[str, Any] = {}
     for task in tasks:
-        text = read_labelled(str(locate(TASKS[task])))
+        text = read_labeled(str(locate(TASKS[task])))
         results[task] = {}
         for method in methods:
             results[task][method] = judge(vectors, text, method, cv=cv, grid=grid, seed=seed, workers=workers)
@@ -62,7 +62,7 @@ def run(
 
 def judge(
     vectors: Any,
-    text: LabelledText,
+    text: LabeledText,
     method: str,
     *,
     cv: int = 0,
@@ -71,7 +71,7 @@ def judge(
     workers: int | None = None,
     **parameters: Any,
 ) -> dict[str, Any]:
-    """Fit one method on the training part of a labelled text and judge it on the test part."""
+    """Fit one method on the training part of a labeled text and judge it on the test part."""
     from firthian import adapt
     from firthian.adapt.report import scores
 

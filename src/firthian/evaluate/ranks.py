@@ -18,7 +18,7 @@ _BATCH = 100
 
 
 def spearman(one: Array, other: Array) -> float:
-    """Give Spearman's rank correlation, ties sharing their mean rank; NaN where a side is constant.
+    """Return Spearman's rank correlation, ties sharing their mean rank; NaN where a side is constant.
 
     >>> spearman(np.array([1, 2, 3, 4]), np.array([10, 30, 20, 40]))
     0.8
@@ -39,7 +39,7 @@ class _Ranked:
         self.starts = np.searchsorted(inverse[self.order], np.arange(inverse.max() + 1))
 
     def ranks(self, times: Array) -> Array:
-        """Give each value's mid-rank in each row of multiplicities."""
+        """Return each value's mid-rank in each row of multiplicities."""
         sums = np.add.reduceat(times[:, self.order], self.starts, axis=1)
         middle: Array = np.cumsum(sums, axis=1) - (sums - 1) / 2
         ranks: Array = middle[:, self.group]
@@ -47,7 +47,7 @@ class _Ranked:
 
 
 def _correlations(one: _Ranked, other: _Ranked, times: Array) -> Array:
-    """Give the correlation of the ranks in each row of multiplicities; NaN where a side is constant."""
+    """Return the correlation of the ranks in each row of multiplicities; NaN where a side is constant."""
     drawn = times.sum(axis=1, keepdims=True)
     # The mean of mid-ranks is (n + 1)/2 whatever the ties.
     left, right = one.ranks(times) - (drawn + 1) / 2, other.ranks(times) - (drawn + 1) / 2
@@ -60,7 +60,7 @@ def _correlations(one: _Ranked, other: _Ranked, times: Array) -> Array:
 
 
 def bootstrap(human: Array, models: list[Array], random: np.random.Generator, resamples: int = RESAMPLES) -> Array:
-    """Give Spearman's correlation of each model with people in resamples of the pairs, the same for every model.
+    """Return Spearman's correlation of each model with people in resamples of the pairs, the same for every model.
 
     The result has one row a resample and one column a model.
     """
@@ -78,7 +78,7 @@ def bootstrap(human: Array, models: list[Array], random: np.random.Generator, re
 
 
 def interval(samples: Array, level: float = 0.95) -> tuple[float, float] | None:
-    """Give the percentile interval of bootstrap samples; None where they say nothing."""
+    """Return the percentile interval of bootstrap samples; None where they say nothing."""
     samples = samples[np.isfinite(samples)]
     if not samples.size:
         return None
@@ -87,7 +87,7 @@ def interval(samples: Array, level: float = 0.95) -> tuple[float, float] | None:
 
 
 def williams(human_one: float, human_other: float, one_other: float, pairs: int) -> float:
-    """Give the two-sided p-value that two dependent correlations with the same third thing are equal.
+    """Return the two-sided p-value that two dependent correlations with the same third thing are equal.
 
     Williams' t (1959), recommended by Steiger (1980, eq. 7). For Spearman's correlation it is the usual approximation.
 
@@ -120,7 +120,7 @@ def williams(human_one: float, human_other: float, one_other: float, pairs: int)
 
 
 def mcnemar(only_one: int, only_other: int) -> float:
-    """Give the exact two-sided p-value that two models are right equally often, from where just one of them is.
+    """Return the exact two-sided p-value that two models are right equally often, from where just one of them is.
 
     >>> mcnemar(5, 5), round(mcnemar(0, 6), 5)
     (1.0, 0.03125)

@@ -64,7 +64,7 @@ class Evaluation:
     notes: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as JSON knows it: one model's figures, or ``results`` and ``comparisons`` of several."""
+        """Return everything as JSON knows it: one model's figures, or ``results`` and ``comparisons`` of several."""
         models = [{"vectors": name, **plain(suites)} for name, suites in self.results.items()]
         facts: dict[str, Any] = (
             models[0] if len(models) == 1 else {"results": models, "comparisons": plain(self.comparisons)}
@@ -72,7 +72,7 @@ class Evaluation:
         return facts | ({"notes": self.notes} if self.notes else {})
 
     def rows(self, sections: bool = True) -> list[Row]:
-        """Give the figures one by one; ``sections`` also those of the sections of analogies."""
+        """Return the figures one by one; ``sections`` also those of the sections of analogies."""
         return [
             row
             for model, suites in self.results.items()
@@ -82,7 +82,7 @@ class Evaluation:
         ]
 
     def to_csv(self) -> str:
-        """Give the figures as CSV, one a line."""
+        """Return the figures as CSV, one a line."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         names = list(Row.__dataclass_fields__)
@@ -92,7 +92,7 @@ class Evaluation:
         return out.getvalue()
 
     def to_html(self) -> str:
-        """Give a page that needs nothing else."""
+        """Return a page that needs nothing else."""
         return _PAGE.format(body=self._repr_html_(sections=True))
 
     def _repr_html_(self, sections: bool = False) -> str:
@@ -113,7 +113,7 @@ class Evaluation:
         return self.rich()
 
     def rich(self, sections: bool = False) -> Any:
-        """Give tables for the terminal."""
+        """Return tables for the terminal."""
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
@@ -150,7 +150,7 @@ class Evaluation:
         ]
 
     def _tables(self, sections: bool) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-        """Give a table for each suite: a title, a head, and lines with a column for each model."""
+        """Return a table for each suite: a title, a head, and lines with a column for each model."""
         models = list(self.results)
         grouped: dict[str, dict[tuple[str, str], dict[str, Row]]] = {}
         for row in self.rows(sections):

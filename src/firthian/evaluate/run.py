@@ -122,7 +122,7 @@ class Plan:
 
 
 def _named(vectors: Source | Iterable[Source] | Mapping[str, Source]) -> Iterator[tuple[str, Source]]:
-    """Give every model a name of its own."""
+    """Return every model a name of its own."""
     if isinstance(vectors, Vectors | str | os.PathLike):
         vectors = [vectors]
     if isinstance(vectors, Mapping):

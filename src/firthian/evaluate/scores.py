@@ -17,7 +17,7 @@ BLOCK_PAIRS = 512
 
 
 def cosine(vectors: Vectors, left: Array, right: Array) -> Array:
-    """Give the cosine of each pair of rows."""
+    """Return the cosine of each pair of rows."""
     matrix = vectors.matrix
     squares = _rows_dot(matrix, left, left) * _rows_dot(matrix, right, right)
     result: Array = _rows_dot(matrix, left, right) / np.sqrt(squares)
@@ -25,14 +25,14 @@ def cosine(vectors: Vectors, left: Array, right: Array) -> Array:
 
 
 def euclidean(vectors: Vectors, left: Array, right: Array) -> Array:
-    """Give the negative Euclidean distance of each pair of rows, so that more is more alike."""
+    """Return the negative Euclidean distance of each pair of rows, so that more is more alike."""
     difference = _take(vectors.matrix, left) - _take(vectors.matrix, right)
     squares = difference**2 if isinstance(difference, np.ndarray) else difference.power(2)
     return -np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64).ravel())
 
 
 def product_kernel(vectors: Vectors, left: Array, right: Array) -> Array:
-    """Give ``log N(0; m_i - m_j, S_i + S_j)``, the logarithm of the product kernel of two Gaussians.
+    """Return ``log N(0; m_i - m_j, S_i + S_j)``, the logarithm of the product kernel of two Gaussians.
 
     The covariances are in ``vectors.extras``, as ``firthian.vectors.uncertainty`` reads them: ``covariances``, packed or
     whole, or ``variances`` for diagonal ones.

@@ -26,7 +26,7 @@ Set = str | os.PathLike[str] | Pairs | Questions
 
 
 def open_set(wanted: Set, suite: str | None = None) -> Pairs | Questions:
-    """Give a set by its name, from a file, or as it is."""
+    """Return a set by its name, from a file, or as it is."""
     if isinstance(wanted, Pairs | Questions):
         if not len(wanted):
             raise FirthianError(f"the set {wanted.name} is empty", hint="give it an item, or leave it out")
@@ -60,7 +60,7 @@ def why_absent(name: str) -> str:
 
 
 def is_here(name: str) -> bool:
-    """Tell whether a common set can be had."""
+    """Return whether a common set can be had."""
     return not why_absent(name)
 
 
@@ -78,7 +78,7 @@ def _named(name: str, kind: str) -> Pairs | Questions:
 
 
 def _halves(found: Pairs | Questions) -> Pairs | Questions:
-    """Give Google's questions their two kinds where the file has no section lines."""
+    """Return Google's questions their two kinds where the file has no section lines."""
     if not isinstance(found, Questions) or found.sections or len(found) != GOOGLE_QUESTIONS:
         return found
     half = (np.arange(len(found)) >= GOOGLE_SEMANTIC).astype(np.int64)

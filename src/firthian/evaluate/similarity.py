@@ -43,7 +43,7 @@ class SimilarityResult:
     resamples: int = RESAMPLES
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the figures as JSON knows them."""
+        """Return the figures as JSON knows them."""
         facts: dict[str, Any] = {
             "spearman": None if math.isnan(self.spearman) else self.spearman,
             "ci95": list(self.ci95) if self.ci95 else None,

@@ -40,7 +40,7 @@ class Suite:
             _import(self.check)(**self.own(options).more)
 
     def own(self, options: Options) -> Options:
-        """Give the options of an evaluation without those that other suites declare."""
+        """Return the options of an evaluation without those that other suites declare."""
         mine = {name: value for name, value in options.more.items() if name in self.options}
         return replace(options, more={**mine, **self.given})
 

@@ -30,7 +30,7 @@ class Found:
 
 
 def spelling(vocabulary: Vocabulary) -> Callable[[str], str]:
-    """Give what spells a test word as a vocabulary does: in lower case when all of the vocabulary is.
+    """Return what spells a test word as a vocabulary does: in lower case when all of the vocabulary is.
 
     >>> spelling(Vocabulary(["tea"]))("Tea"), spelling(Vocabulary(["tea", "London"]))("Tea")
     ('tea', 'Tea')
@@ -39,7 +39,7 @@ def spelling(vocabulary: Vocabulary) -> Callable[[str], str]:
 
 
 def finder(vocabulary: Vocabulary, words: int) -> Callable[[str], int]:
-    """Give what finds a test word, in the vocabulary's ``spelling``, among its first ``words``: its row, or -1.
+    """Return what finds a test word, in the vocabulary's ``spelling``, among its first ``words``: its row, or -1.
 
     >>> find = finder(Vocabulary(["tea", "milk"]), 1)
     >>> find("Tea"), find("milk")
@@ -63,7 +63,7 @@ class Lookup:
         self.lengths = row_lengths(vectors.matrix)
 
     def find(self, items: Sequence[tuple[str, ...]], needs_length: bool = True) -> Found:
-        """Give the rows of each item's words; a word without a direction counts as unknown where that matters."""
+        """Return the rows of each item's words; a word without a direction counts as unknown where that matters."""
         missing: set[str] = set()
         empty: set[str] = set()
 
@@ -87,7 +87,7 @@ def _distinct(items: Iterable[tuple[str, ...]]) -> dict[str, None]:
 
 
 def row_lengths(matrix: Any, block: int = 4096) -> Array:
-    """Give the Euclidean length of each row, dense or sparse, without a copy of the matrix."""
+    """Return the Euclidean length of each row, dense or sparse, without a copy of the matrix."""
     rows = matrix.shape[0]
     lengths = np.zeros(rows, dtype=np.float64)
     for first in range(0, rows, block):

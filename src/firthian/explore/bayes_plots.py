@@ -25,9 +25,9 @@ def plot_bounds(
 ) -> Path:
     """Draw the lower bound of several runs over their sweeps; what is below ``worst`` is cut off."""
     figure, axes = _figure(6.4, 4.0)
-    colours = require("matplotlib", "viz").colormaps["viridis"](np.linspace(0, 0.9, max(1, len(curves))))
-    for (name, values), colour in zip(curves.items(), colours, strict=True):
-        axes.plot(np.arange(1, len(values) + 1), values, label=name, color=colour)
+    colors = require("matplotlib", "viz").colormaps["viridis"](np.linspace(0, 0.9, max(1, len(curves))))
+    for (name, values), color in zip(curves.items(), colors, strict=True):
+        axes.plot(np.arange(1, len(values) + 1), values, label=name, color=color)
     axes.set_xlabel("sweep")
     axes.set_ylabel("evidence lower bound")
     axes.set_ylim(bottom=worst)
@@ -65,9 +65,9 @@ def plot_relevance(log_precisions: Mapping[str, Sequence[float]], path: str | os
         spread = max(float(np.ptp(ordered)), 1e-9)
         for column, value in enumerate(ordered):
             side = 0.9 * np.sqrt(0.15 + 0.85 * (ordered[-1] - value) / spread)
-            colour = _LIVE if value <= limit else _OFF
+            color = _LIVE if value <= limit else _OFF
             corner = (column + 0.5 - side / 2, row + 0.5 - side / 2)
-            axes.add_patch(_patches().Rectangle(corner, side, side, color=colour, linewidth=0))
+            axes.add_patch(_patches().Rectangle(corner, side, side, color=color, linewidth=0))
     axes.set_xlim(0, longest)
     axes.set_ylim(len(log_precisions), 0)
     axes.set_yticks(np.arange(len(log_precisions)) + 0.5, list(map(plain_text, log_precisions)), parse_math=False)
@@ -84,11 +84,11 @@ def plot_ellipses(
         raise FirthianError(f"a map needs two words or more, got {len(words)}", hint="give more")
     numbers = [vectors.vocabulary[word] for word in words]
     means = vectors.matrix[numbers].astype(np.float64)
-    centred = means - means.mean(axis=0)
-    _, _, axes_of = np.linalg.svd(centred, full_matrices=False)
+    centerd = means - means.mean(axis=0)
+    _, _, axes_of = np.linalg.svd(centerd, full_matrices=False)
     plane = np.zeros((2, vectors.vector_size))
     plane[: min(2, len(axes_of))] = axes_of[:2]
-    points = centred @ plane.T
+    points = centerd @ plane.T
     shapes = plane @ covariances(vectors, numbers) @ plane.T
     figure, axes = _figure(6.4, 6.4)
     for point, shape in zip(points, shapes, strict=True):
@@ -108,7 +108,7 @@ def plot_ellipses(
 
 
 def _widest_gap(ordered: Array) -> float:
-    """Give the largest value below the widest gap; all of them where no gap stands out."""
+    """Return the largest value below the widest gap; all of them where no gap stands out."""
     gaps = np.diff(ordered)
     if gaps.size == 0 or gaps.max() < 2:
         return float(ordered[-1])

@@ -1,4 +1,4 @@
-"""A cloud of a word's contexts: size says how often, colour how much more often than by chance."""
+"""A cloud of a word's contexts: size says how often, color how much more often than by chance."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def plot_cloud(
     sizes = font_sizes(strength)
     # Width is measured at the size it will be drawn with.
     figure = require("matplotlib.figure", "viz").Figure(figsize=(8, 5.2), dpi=_DPI)
-    colours = require("matplotlib", "viz").colormaps["viridis"]
+    colors = require("matplotlib", "viz").colormaps["viridis"]
     pmi = np.array([one.pmi for one in found])
     shade = 0.85 * (1 - (pmi - pmi.min()) / max(float(np.ptp(pmi)), 1e-12))
     renderer = renderer_of(figure)
     texts = [
         figure.text(
-            0, 0, plain_text(one.word), fontsize=size, color=colours(tint), va="bottom", ha="left", parse_math=False
+            0, 0, plain_text(one.word), fontsize=size, color=colors(tint), va="bottom", ha="left", parse_math=False
         )
         for one, size, tint in zip(found, sizes, shade, strict=True)
     ]
@@ -94,7 +94,7 @@ def plot_cloud(
 
 
 def font_sizes(strength: Array) -> Array:
-    """Give sizes between the smallest and the largest, by the square root: area, not height, is what the eye compares.
+    """Return sizes between the smallest and the largest, by the square root: area, not height, is what the eye compares.
 
     >>> font_sizes(np.array([9.0, 4.0, 0.0])).round(1).tolist()
     [42.0, 31.0, 9.0]
@@ -105,14 +105,14 @@ def font_sizes(strength: Array) -> Array:
 
 
 def _spiral(
-    boxes: Any, width: float, height: float, centre: tuple[float, float], aspect: float
+    boxes: Any, width: float, height: float, center: tuple[float, float], aspect: float
 ) -> tuple[float, float] | None:
-    """Walk outward from the centre until the box is free."""
+    """Walk outward from the center until the box is free."""
     for step in range(_STEPS):
         angle = 1.6 * np.sqrt(step)
         radius = 4 * angle
-        left = centre[0] + aspect * radius * np.cos(angle) - width / 2
-        bottom = centre[1] + radius * np.sin(angle) - height / 2
+        left = center[0] + aspect * radius * np.cos(angle) - width / 2
+        bottom = center[1] + radius * np.sin(angle) - height / 2
         if boxes.put((left, bottom, left + width, bottom + height)):
             return left, bottom
     return None

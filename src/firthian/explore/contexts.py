@@ -22,14 +22,14 @@ class Context:
     pmi: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fields by name."""
+        """Return the fields by name."""
         return asdict(self)
 
 
 def context_words(
     counts: Counts, word: str, topn: int = 30, min_count: float = 5.0, order: str = "pmi", skip_frequent: int = 0
 ) -> list[Context]:
-    """Give a word's contexts, the strongest first, among those counted at least ``min_count`` times with it.
+    """Return a word's contexts, the strongest first, among those counted at least ``min_count`` times with it.
 
     The ``skip_frequent`` most frequent words of the vocabulary, function words mostly, are left out.
 

@@ -26,11 +26,11 @@ def place_labels(
     most: int | None = None,
     mark: float = 0.0,
 ) -> list[tuple[int, float, float]]:
-    """Give (label, left, bottom) of every label that finds a free place, in the order of importance given.
+    """Return (label, left, bottom) of every label that finds a free place, in the order of importance given.
 
     ``points`` and ``sizes`` (width, height) are in one unit, such as pixels; ``bounds`` are (left, bottom, right, top).
     A label that would cover another, or leave the bounds, is left out. Where points are drawn as marks that reach so far
-    from their centres, a label covers one only if every other place round its own point is taken.
+    from their centers, a label covers one only if every other place round its own point is taken.
 
     >>> points = np.array([[5.0, 5.0], [5.0, 5.0], [50.0, 5.0]])
     >>> [label for label, _, _ in place_labels(points, np.full((3, 2), 4.0), (-5, 0, 60, 10))]
@@ -68,7 +68,7 @@ def draw_labels(
     axes: Any,
     points: Array,
     names: Sequence[str],
-    colours: Sequence[Any],
+    colors: Sequence[Any],
     *,
     fontsize: float = 7.0,
     gap: float = 2.0,
@@ -77,9 +77,7 @@ def draw_labels(
     """Write names beside points of a figure whose limits are set, the first the most important; give how many found a place."""
     renderer = renderer_of(figure)
     style = {"fontsize": fontsize, "transform": axes.transAxes, "va": "bottom", "ha": "left", "parse_math": False}
-    texts = [
-        axes.text(0, 0, plain_text(name), color=colour, **style) for name, colour in zip(names, colours, strict=True)
-    ]
+    texts = [axes.text(0, 0, plain_text(name), color=color, **style) for name, color in zip(names, colors, strict=True)]
     # Sizes are measured, not guessed.
     extents = extents_of(texts, renderer)
     sizes = np.array([[extent.width, extent.height] for extent in extents]).reshape(-1, 2)
@@ -112,7 +110,7 @@ class Boxes:
         return True
 
     def free(self, box: Box) -> bool:
-        """Say whether a box is inside the bounds and covers no other."""
+        """Check whether a box is inside the bounds and covers no other."""
         left, bottom, right, top = box
         if left < self.bounds[0] or bottom < self.bounds[1] or right > self.bounds[2] or top > self.bounds[3]:
             return False

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.figures import COLOURS, check_picture, plain_text, save_figure
+from firthian.disk.figures import COLORS, check_picture, plain_text, save_figure
 from firthian.errors import require
 from firthian.explore.labels import draw_labels
 from firthian.explore.word_map import WordMap
@@ -22,7 +22,7 @@ SUFFIXES = (".html", ".png", ".svg")
 _DPI = 150
 
 #: The modules of the page's map, in the order in which one needs the other.
-_MODULES = ("colours.js", "points.js", "placing.js", "map.js", "standalone.js")
+_MODULES = ("colors.js", "points.js", "placing.js", "map.js", "standalone.js")
 
 
 def write_map(
@@ -48,7 +48,7 @@ def _draw(made: WordMap, target: Any, title: str, labels: int | None, size: floa
     figure = require("matplotlib.figure", "viz").Figure(figsize=(size, size), dpi=_DPI)
     axes = figure.add_axes((0.01, 0.01, 0.98, 0.94))
     axes.set_axis_off()
-    shades = np.array(COLOURS)[made.groups % len(COLOURS)]
+    shades = np.array(COLORS)[made.groups % len(COLORS)]
     axes.scatter(*made.points.T, s=max(2.0, 14 - np.log2(len(made))), c=shades, alpha=0.55, linewidths=0)
     if len(made.ellipses):
         _draw_ellipses(axes, made, shades)
@@ -72,7 +72,7 @@ def _draw_ellipses(axes: Any, made: WordMap, shades: Array) -> None:
 
 
 def map_page(made: WordMap, title: str = "") -> str:
-    """Give the page: the explorer's own map, its data and its style in one file that asks nobody for anything.
+    """Return the page: the explorer's own map, its data and its style in one file that asks nobody for anything.
 
     Words are data: they reach the page as JSON in which no ``<`` is left, and are shown as text.
     """

@@ -28,7 +28,7 @@ from firthian.vectors.vectors import Vectors
 
 METHODS = ("pca", "tsne", "umap")
 
-#: Fewer words than this make no map by neighbours.
+#: Fewer words than this make no map by neighbors.
 _FEWEST = 4
 
 #: Rows that are projected or compared together; also fixes the order of sums.
@@ -37,8 +37,8 @@ _BLOCK = 1024
 #: Principal axes are found from at most so many rows, evenly spread; a plane needs no more.
 _AXES_ROWS = 20_000
 
-#: Exact neighbours take the square of the words in time; beyond this, Annoy's approximate ones are used.
-_EXACT_NEIGHBOURS = 30_000
+#: Exact neighbors take the square of the words in time; beyond this, Annoy's approximate ones are used.
+_EXACT_NEIGHBORS = 30_000
 
 #: Maps of up to so many words are made in one thread.
 _ONE_THREAD = 2000
@@ -77,7 +77,7 @@ class Projection:
 
 
 def unit_rows(vectors: Vectors, numbers: Array) -> Array:
-    """Give the chosen rows, dense and of length 1; sparse ones brought down to a few dimensions by an SVD."""
+    """Return the chosen rows, dense and of length 1; sparse ones brought down to a few dimensions by an SVD."""
     if isinstance(vectors.matrix, np.ndarray):
         rows = vectors.matrix[numbers].astype(np.float32)
     else:
@@ -142,31 +142,31 @@ def _pca(rows: Array) -> Projection:
     if min(rows.shape) < 2:
         raise FirthianError(f"a map of {rows.shape[0]} words in {rows.shape[1]} dimensions", hint="give more words")
     some = rows[:: max(1, -(-len(rows) // _AXES_ROWS))].astype(np.float64)
-    centre = some.mean(axis=0)
+    center = some.mean(axis=0)
     with one_blas_thread():
-        _, vectors = np.linalg.eigh((some - centre).T @ (some - centre))
+        _, vectors = np.linalg.eigh((some - center).T @ (some - center))
         axes = vectors[:, :-3:-1]
         axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
-        points = np.concatenate([(rows[at : at + _BLOCK] - centre) @ axes for at in range(0, len(rows), _BLOCK)])
+        points = np.concatenate([(rows[at : at + _BLOCK] - center) @ axes for at in range(0, len(rows), _BLOCK)])
     return Projection(points.astype(np.float32), axes)
 
 
 def _tsne(rows: Array, options: Options, workers: int, progress: Progress) -> Array:
-    """Minimise the Kullback-Leibler divergence of van der Maaten and Hinton 2008, by openTSNE, from PCA."""
+    """Minimize the Kullback-Leibler divergence of van der Maaten and Hinton 2008, by openTSNE, from PCA."""
     tsne = require("openTSNE", "viz")
     affinity = require("openTSNE.affinity", "viz")
-    neighbours = require("openTSNE.nearest_neighbors", "viz")
+    neighbors = require("openTSNE.nearest_neighbors", "viz")
     count = len(rows)
     # Threads wait for each other 750 times: few words are faster without them.
     workers = workers if count > _ONE_THREAD else 1
-    # Each word needs 3 · perplexity neighbours.
+    # Each word needs 3 · perplexity neighbors.
     perplexity = min(options.perplexity, (count - 1) / 3)
     wanted = max(1, min(count - 1, int(3 * perplexity)))
-    progress.start("finding neighbours", count)
-    if count <= _EXACT_NEIGHBOURS:
-        index = neighbours.PrecomputedNeighbors(*exact_neighbours(rows, wanted, progress))
+    progress.start("finding neighbors", count)
+    if count <= _EXACT_NEIGHBORS:
+        index = neighbors.PrecomputedNeighbors(*exact_neighbors(rows, wanted, progress))
     else:
-        index = neighbours.Annoy(rows, wanted, metric="euclidean", n_jobs=1, random_state=options.seed)
+        index = neighbors.Annoy(rows, wanted, metric="euclidean", n_jobs=1, random_state=options.seed)
     affinities = affinity.PerplexityBasedNN(knn_index=index, perplexity=perplexity, n_jobs=workers)
     start = _pca(rows).points.astype(np.float64)
     # A spread of 1e-4, as t-SNE begins; words with equal vectors must not begin at one place.
@@ -187,14 +187,14 @@ def _tsne(rows: Array, options: Options, workers: int, progress: Progress) -> Ar
     return np.asarray(embedding, dtype=np.float32)
 
 
-def exact_neighbours(rows: Array, wanted: int, progress: Progress | None = None) -> tuple[Array, Array]:
-    """Give the nearest other rows of each row, all of length 1, and their Euclidean distances, nearest first.
+def exact_neighbors(rows: Array, wanted: int, progress: Progress | None = None) -> tuple[Array, Array]:
+    """Return the nearest other rows of each row, all of length 1, and their Euclidean distances, nearest first.
 
-    >>> neighbours, distances = exact_neighbours(np.array([[1, 0], [0, 1], [0.8, 0.6]], dtype=np.float32), 1)
-    >>> neighbours.ravel().tolist(), distances.ravel().round(3).tolist()
+    >>> neighbors, distances = exact_neighbors(np.array([[1, 0], [0, 1], [0.8, 0.6]], dtype=np.float32), 1)
+    >>> neighbors.ravel().tolist(), distances.ravel().round(3).tolist()
     ([2, 2, 0], [0.632, 0.894, 0.632])
     """
-    neighbours = np.empty((len(rows), wanted), dtype=np.int64)
+    neighbors = np.empty((len(rows), wanted), dtype=np.int64)
     distances = np.empty((len(rows), wanted))
     with one_blas_thread():
         for first in range(0, len(rows), _BLOCK):
@@ -206,12 +206,12 @@ def exact_neighbours(rows: Array, wanted: int, progress: Progress | None = None)
             best.sort(axis=1)
             value = np.take_along_axis(cosines, best, axis=1)
             order = np.argsort(-value, axis=1, kind="stable")
-            neighbours[here] = np.take_along_axis(best, order, axis=1)
+            neighbors[here] = np.take_along_axis(best, order, axis=1)
             # |u - v|^2 = 2 - 2 cos
             distances[here] = np.sqrt(np.maximum(0, 2 - 2 * np.take_along_axis(value, order, axis=1)))
             if progress is not None:
                 progress.advance(cosines.shape[0])
-    return neighbours, distances
+    return neighbors, distances
 
 
 def _umap(rows: Array, options: Options, workers: int, progress: Progress) -> Array:
@@ -221,8 +221,8 @@ def _umap(rows: Array, options: Options, workers: int, progress: Progress) -> Ar
         warnings.simplefilter("ignore", ImportWarning)
         umap = require("umap", "umap")
     progress.start("UMAP")
-    neighbours = max(2, min(15, len(rows) - 1))
-    made = umap.UMAP(n_neighbors=neighbours, metric="cosine", random_state=options.seed, n_jobs=1)
+    neighbors = max(2, min(15, len(rows) - 1))
+    made = umap.UMAP(n_neighbors=neighbors, metric="cosine", random_state=options.seed, n_jobs=1)
     return np.asarray(made.fit_transform(rows), dtype=np.float32)
 
 
@@ -233,7 +233,7 @@ def _fingerprint(rows: Array, options: Options) -> str:
 
 
 def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
-    """Give the folders where maps may be, the preferred one first."""
+    """Return the folders where maps may be, the preferred one first."""
     from firthian.datasets.cache import cache_folder
 
     places = [cache_folder() / "maps"]

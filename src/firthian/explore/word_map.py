@@ -43,7 +43,7 @@ class WordMap:
         return len(self.words)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as JSON knows it; points are rounded to what a screen can show."""
+        """Return everything as JSON knows it; points are rounded to what a screen can show."""
         scale = max(float(np.abs(self.points).max(initial=0)), 1e-30)
         digits = max(0, 5 - int(np.floor(np.log10(scale))))
         return {
@@ -59,7 +59,7 @@ class WordMap:
 
 
 def choose_words(vectors: Vectors, limit: int, words: Sequence[str] | None = None) -> Array:
-    """Give the rows of the named words, or of the first, most frequent ones; each word once."""
+    """Return the rows of the named words, or of the first, most frequent ones; each word once."""
     if words is not None:
         rows = np.array(vectors.numbers(dict.fromkeys(words)), dtype=np.int64)
     else:
@@ -83,7 +83,7 @@ def make_map(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> WordMap:
-    """Choose words, put them on a plane, and colour them by groups of like words.
+    """Choose words, put them on a plane, and color them by groups of like words.
 
     >>> import firthian as ft
     >>> matrix = np.array([[1, 0, 0], [0.9, 0.1, 0], [0, 1, 0], [0, 0.9, 0.1]])
@@ -115,7 +115,7 @@ def make_map(
 
 
 def _ellipses(vectors: Vectors, numbers: Array, axes: Array) -> Array:
-    """Give the ellipse of each word's posterior on the plane.
+    """Return the ellipse of each word's posterior on the plane.
 
     The map shows directions, u/|u|; to first order a covariance S of u becomes S/|u|² across u, so the part along u is
     taken out before it is projected.

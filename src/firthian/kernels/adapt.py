@@ -38,7 +38,7 @@ def inner_loop(
         w <- a w + b f,    v <- v + beta z,    Phi <- Phi + (p w + q f) x'
 
     and the inner products ``ww, wf, ff, vz, zz, xx`` of ``w``, ``f``, ``v``, ``z`` and ``x`` are all it takes to find it.
-    Anchored steps start from the values before the example, so each minimises problem (1) in one block; walking steps
+    Anchored steps start from the values before the example, so each minimizes problem (1) in one block; walking steps
     start from the last ones, as Algorithm 1 is printed. Both stop when objective (1a) does.
     """
     soft = 1.0 / (2.0 * cost)

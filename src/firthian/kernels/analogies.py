@@ -73,7 +73,7 @@ def best_answers(
 
 @njit(cache=True, nogil=True, inline="always")
 def _touches(excluded: Array, first: int, last: int) -> bool:
-    """Tell whether one of the three excluded columns is in a range."""
+    """Return whether one of the three excluded columns is in a range."""
     return (
         first <= excluded[0] < last or first <= excluded[1] < last or first <= excluded[2] < last
     )  # fmt: skip

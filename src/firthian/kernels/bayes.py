@@ -1,4 +1,4 @@
-"""Row updates of variational logistic factorisation.
+"""Row updates of variational logistic factorization.
 
 A symmetric matrix is packed as its upper triangle, row by row, off-diagonal entries times sqrt(2): then
 ``tr(A B)`` is the dot product of the packed A and B. Packed rows are padded with zeros to a multiple of 16.
@@ -23,7 +23,7 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 @njit(cache=True, nogil=True)
 def jaakkola(square: float) -> tuple[float, float]:
-    """Give lam(xi) = tanh(xi/2)/(4 xi) and log(2 cosh(xi/2)) for xi = sqrt(square)."""
+    """Return lam(xi) = tanh(xi/2)/(4 xi) and log(2 cosh(xi/2)) for xi = sqrt(square)."""
     square = max(square, 0.0)
     xi = np.sqrt(square)
     small = np.exp(-xi)
@@ -33,7 +33,7 @@ def jaakkola(square: float) -> tuple[float, float]:
 
 @njit(cache=True, nogil=True)
 def logistic_curvature(mean: float, variance: float) -> float:
-    """Give E[sigma(eta)(1 - sigma(eta))] for a Gaussian eta."""
+    """Return E[sigma(eta)(1 - sigma(eta))] for a Gaussian eta."""
     deviation = np.sqrt(max(variance, 0.0))
     total = 0.0
     for k in range(_NODES.size):
@@ -44,7 +44,7 @@ def logistic_curvature(mean: float, variance: float) -> float:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def dot(left: Array, right: Array) -> float:
-    """Give the dot product, added up in the arrays' own precision."""
+    """Return the dot product, added up in the arrays' own precision."""
     total = left[0] * right[0]
     for k in range(1, left.size):
         total += left[k] * right[k]

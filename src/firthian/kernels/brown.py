@@ -1,6 +1,6 @@
-"""Brown clustering: greedy merging of classes so that the mutual information of neighbours falls least.
+"""Brown clustering: greedy merging of classes so that the mutual information of neighbors falls least.
 
-With counts M of neighbouring classes, class totals l (as first word) and r (as second), the information is, times N,
+With counts M of neighboring classes, class totals l (as first word) and r (as second), the information is, times N,
 
     I = sum_ab M_ab · log(M_ab·N / (l_a·r_b)).
 
@@ -54,7 +54,7 @@ def pair_up(
 def cheapest(
     table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array
 ) -> tuple[int, int]:
-    """Give the two classes whose merging loses least, the first of equals; -1 when there are no two."""
+    """Return the two classes whose merging loses least, the first of equals; -1 when there are no two."""
     size = used.size
     # A, B and, of each class, A·log l + B·log r
     sums, own = np.zeros((2, size)), np.zeros(size)
@@ -92,7 +92,7 @@ def insert(
             continue
         before, after = table[a, slot] > 0, table[slot, a] > 0
         for b in range(a + 1, size):
-            # The two classes a and b have one more neighbour.
+            # The two classes a and b have one more neighbor.
             if used[b]:
                 if before and table[b, slot] > 0:
                     cost[a, b] += entropic[a, slot] + entropic[b, slot] - h(table[a, slot] + table[b, slot])
@@ -131,7 +131,7 @@ def merge_lines(lines: Array, entropic: Array, used: Array, cost: Array, s: int,
             if used[y] and (xt > 0 or lines[t, y] > 0):
                 ys, yt = lines[s, y], lines[t, y]
                 cost[x, y] += gain[x] + gain[y] - h(xs + xt + ys + yt) + h(xs + ys) + h(xt + yt)
-        # The merged class and x: t is no neighbour any more, and entries of s have grown where t had some.
+        # The merged class and x: t is no neighbor any more, and entries of s have grown where t had some.
         change = h(lines[t, s] + lines[t, x]) - entropic[t, s] - entropic[t, x]
         for d in range(size):
             if used[d] and d != x and lines[t, d] > 0 and lines[x, d] > 0:

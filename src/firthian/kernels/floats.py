@@ -101,7 +101,7 @@ def parse_number(text: Array, first: int, last: int) -> tuple[np.float32, int]:
 
 @njit(cache=True, nogil=True)
 def _names_no_number(text: Array, first: int, last: int) -> bool:
-    """Tell whether a field is nan, inf or infinity."""
+    """Return whether a field is nan, inf or infinity."""
     if last - first != 3 and last - first != 8:
         return False
     a, b, c = text[first] | 32, text[first + 1] | 32, text[first + 2] | 32

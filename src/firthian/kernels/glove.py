@@ -111,7 +111,7 @@ def squared_errors(
     contexts: Array,
     context_bias: Array,
 ) -> float:
-    """Give the sum of f·r² over some pairs."""
+    """Return the sum of f·r² over some pairs."""
     width = words.shape[1]
     total = 0.0
     for p in range(rows.size):

@@ -20,7 +20,7 @@ NOTHING, QUADRATIC, UNSEEN = 0, 1, 2
 
 @njit(cache=True, nogil=True, inline="always")
 def pair_slopes(family: int, parameter: float, x: float, eta: float, rho: float) -> tuple[float, float]:
-    """Give the derivative of a pair's loss by eta, and its expected curvature."""
+    """Return the derivative of a pair's loss by eta, and its expected curvature."""
     if family == BINOMIAL:
         sigma = 1 / (1 + np.exp(-eta))
         n = rho + x
@@ -39,7 +39,7 @@ def pair_slopes(family: int, parameter: float, x: float, eta: float, rho: float)
 
 @njit(cache=True, nogil=True, inline="always")
 def pair_loss(family: int, parameter: float, x: float, eta: float, rho: float) -> float:
-    """Give a pair's loss, minus the log likelihood without what does not depend on eta."""
+    """Return a pair's loss, minus the log likelihood without what does not depend on eta."""
     if family == BINOMIAL:
         # (rho + x)·log(1 + e^eta) - x·eta, with the binomial's n = rho + x (EMF's Q)
         return (rho + x) * (max(eta, 0.0) + np.log1p(np.exp(-abs(eta)))) - x * eta
@@ -57,7 +57,7 @@ def pair_loss(family: int, parameter: float, x: float, eta: float, rho: float) -
 
 @njit(cache=True, nogil=True, inline="always")
 def unseen_terms(family: int, parameter: float, product: float) -> tuple[float, float, float]:
-    """Give phi(u·c), its slope and its bend, where an unseen pair costs rho·phi.
+    """Return phi(u·c), its slope and its bend, where an unseen pair costs rho·phi.
 
     The negative binomial's theta·log(1 + mu/theta) does not split like this; Poisson's mu bounds it from above.
     """

@@ -30,14 +30,14 @@ def unpacked_size(numbers: int) -> int:
 
 @functools.lru_cache(maxsize=16)
 def triangle(size: int) -> tuple[Array, Array, Array]:
-    """Give the row, the column and the factor of each packed number."""
+    """Return the row, the column and the factor of each packed number."""
     rows, columns = np.triu_indices(size)
     return rows, columns, np.where(rows == columns, 1.0, math.sqrt(2.0))
 
 
 @functools.lru_cache(maxsize=16)
 def diagonal_places(size: int) -> Array:
-    """Give the places of the diagonal among the packed numbers."""
+    """Return the places of the diagonal among the packed numbers."""
     rows, columns, _ = triangle(size)
     return np.flatnonzero(rows == columns)
 
@@ -56,7 +56,7 @@ def pack(matrices: Array, width: int | None = None) -> Array:
 
 
 def unpack(packed: Array, size: int) -> Array:
-    """Give the float64 matrices of shape (n, d, d) that were packed."""
+    """Return the float64 matrices of shape (n, d, d) that were packed."""
     rows, columns, factor = triangle(size)
     values = packed[:, : factor.size].astype(np.float64) / factor
     out = np.empty((packed.shape[0], size, size))

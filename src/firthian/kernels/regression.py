@@ -16,7 +16,7 @@ SMALL_RIDGE = 1e-4
 #: Rounding of float32.
 EPSILON = float(np.finfo(np.float32).eps)
 
-#: From so many pairs on, conjugate gradients are quicker than a factorisation; they stop at a residual of this share of the
+#: From so many pairs on, conjugate gradients are quicker than a factorization; they stop at a residual of this share of the
 #: right side, or after so many steps.
 MANY_PAIRS, SMALL_RESIDUAL, MOST_STEPS = 64, 1e-6, 300
 
@@ -64,7 +64,7 @@ def _conjugate_gradients(rows: Array, y: Array, ridge: float) -> Array:
 
 @njit(cache=True, nogil=True)
 def _least_squares(rows: Array, y: Array, ridge: float) -> Array:
-    """Give the shortest v of least |A v - y|² + mu |v|², for a mu that may be 0: by eigenvalues, in double precision.
+    """Return the shortest v of least |A v - y|² + mu |v|², for a mu that may be 0: by eigenvalues, in double precision.
 
     Directions in which A is no more than rounding are left out, as LAPACK does it: they would be all noise.
     """

@@ -16,7 +16,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @njit(cache=True, nogil=True)
 def mix(value: np.uint64) -> np.uint64:
-    """Scramble 64 bits (the finaliser of splitmix64)."""
+    """Scramble 64 bits (the finalizer of splitmix64)."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))
@@ -24,7 +24,7 @@ def mix(value: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def counter_random(seed: np.uint64, document: np.uint64, position: np.uint64) -> np.uint64:
-    """Give the 64 random bits that belong to a place in the corpus."""
+    """Return the 64 random bits that belong to a place in the corpus."""
     return mix(mix(mix(seed + _GOLDEN) ^ (document + _GOLDEN)) ^ (position * _GOLDEN))
 
 

@@ -95,7 +95,7 @@ def draw_samples(
 ) -> int:
     """Draw the samples of ``stream[first:last]``, sorted into cells; give the number of pairs.
 
-    Each neighbour within reach is a pair, and brings ``negative`` samples from the noise; noise that hits the neighbour
+    Each neighbor within reach is a pair, and brings ``negative`` samples from the noise; noise that hits the neighbor
     itself is left out, as in word2vec. ``position`` is the place of ``stream[first]`` in the epoch. Cell (p, q) holds
     the words with number mod ``parts`` (a power of two) = p and the contexts with q; its samples begin at
     ``starts[p * parts + q]``. ``raw`` is room for as many samples as ``samples``.
@@ -208,10 +208,10 @@ def cbow_steps(
     contexts: Array,
     alpha: np.float32,
 ) -> tuple[float, int]:
-    """Predict each word of ``stream[first:last]`` from the mean h of its neighbours' vectors u, one position after another.
+    """Predict each word of ``stream[first:last]`` from the mean h of its neighbors' vectors u, one position after another.
 
-    The step of c is alpha·(y - sigma(h·c))·h. Each neighbour gets the whole of what h gets, as in word2vec: the gradient
-    times the number of neighbours. Give the sum of -log sigma(±h·c) before each step, and the number of positions.
+    The step of c is alpha·(y - sigma(h·c))·h. Each neighbor gets the whole of what h gets, as in word2vec: the gradient
+    times the number of neighbors. Give the sum of -log sigma(±h·c) before each step, and the number of positions.
     """
     width = words.shape[1]
     near = np.empty(2 * reaches.size, np.int64)

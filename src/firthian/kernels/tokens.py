@@ -42,7 +42,7 @@ def _find(
     starts: Array,
     pool: Array,
 ) -> tuple[int, int]:
-    """Give (type id or -1, its slot) of the word ``fold[text[first:last]]``."""
+    """Return (type id or -1, its slot) of the word ``fold[text[first:last]]``."""
     mask = np.uint64(slots.size - 1)
     slot = _slot_of(hash_, mask)
     while True:

@@ -37,7 +37,7 @@ def over_cells(run: Run, task: Callable[[int, int], Result], shifts: Iterable[in
 
 
 def padded(dimension: int) -> int:
-    """Give the length of a row of parameters; the numbers beyond the dimension are zero and stay so.
+    """Return the length of a row of parameters; the numbers beyond the dimension are zero and stay so.
 
     >>> padded(100), padded(128)
     (112, 128)

@@ -33,7 +33,7 @@ class Forecast:
     most_bytes: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the figures by name."""
+        """Return the figures by name."""
         return asdict(self)
 
     def describe(self) -> str:
@@ -104,7 +104,7 @@ def forecast(
 
 
 def _passes(recipe: Recipe, settings: Mapping[str, Any], tokens: int) -> float:
-    """Give the epochs that are asked for as a multiple of those that were measured: the usual ones for less text."""
+    """Return the epochs that are asked for as a multiple of those that were measured: the usual ones for less text."""
     if "epochs" not in settings:
         return 1.0
     usual = next(option.default for option in recipe.options if option.name == "epochs")

@@ -157,15 +157,15 @@ class Recipe:
             )
 
     def usual_dimension(self, tokens: int) -> int:
-        """Give the number of dimensions without ``--dim`` for so many tokens: much text fills more of them."""
+        """Return the number of dimensions without ``--dim`` for so many tokens: much text fills more of them."""
         return LARGE_DIMENSION if self.dimension == USUAL_DIMENSION and tokens >= LARGE_TEXT else self.dimension
 
     def part(self, which: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the settings that belong to one part."""
+        """Return the settings that belong to one part."""
         return {option.name: settings[option.name] for option in self.options if option.part == which}
 
     def memory_for(self, settings: Mapping[str, Any]) -> Memory:
-        """Give what it takes in memory with these settings."""
+        """Return what it takes in memory with these settings."""
         memory = self.memory
         if self.batch_option:
             memory = replace(memory, batch=max(memory.batch, settings[self.batch_option]))

@@ -4,7 +4,7 @@
 |---|---|
 | ``job.json`` | recipe, options, seed and versions: a run goes on only with the same ones |
 | ``data.json`` | what the counts, the text or the vectors were |
-| ``counts/``, ``tokens/`` | the corpus, counted or tokenised |
+| ``counts/``, ``tokens/`` | the corpus, counted or tokenized |
 | ``steps/`` | states of loops (``firthian.disk.checkpoints``) |
 | ``result/``, ``finished.json`` | the vectors, on their way to the target |
 """
@@ -82,7 +82,7 @@ class Unfinished:
                 raise
 
     def _open(self, job: Mapping[str, Any], resume: bool, force: bool) -> bool:
-        """Tell whether there is work to go on with."""
+        """Return whether there is work to go on with."""
         if not (resume and self._wanted is not None and _hash_of(self.target) == self._wanted):
             check_folder(self.target, force)
         if open_partial(self.folder, resume, force):
@@ -110,7 +110,7 @@ class Unfinished:
                 )
 
     def check_data(self, data: Counts | Tokens | Vectors) -> None:
-        """Remember what is learnt from; refuse anything else when going on."""
+        """Remember what is learned from; refuse anything else when going on."""
         now = {"data": fingerprint(data)}
         if (self.folder / _DATA).exists():
             self._compare(_DATA, now)
@@ -132,14 +132,14 @@ class Unfinished:
             try:
                 return Counts.load(folder)
             except FirthianError:
-                # Damaged: they are counted again, and steps that were learnt from them stay good.
+                # Damaged: they are counted again, and steps that were learned from them stay good.
                 shutil.rmtree(folder, ignore_errors=True)
         write_manifest(note, KIND, VERSION, {"files": stamps(job.corpus)})
         run_job(job, folder, how, resume=True)
         return Counts.load(folder, verify=False)
 
     def tokens(self, job: CountJob, how: HowToRun) -> Tokens:
-        """Tokenise a corpus; segments that are there are used."""
+        """Tokenize a corpus; segments that are there are used."""
         return Tokens.read(job, how, self.folder / "tokens")
 
     @property
@@ -182,7 +182,7 @@ def _hash_of(folder: Path) -> str | None:
 
 
 def _corpus_of(folder: Path) -> str | None:
-    """Give the checksum of the corpus that counts are of, unless even that is damaged."""
+    """Return the checksum of the corpus that counts are of, unless even that is damaged."""
     try:
         return str(read_manifest(folder / MANIFEST, COUNTS_KIND, COUNTS_VERSION)["record"]["corpus"]["sha256"])
     except (FirthianError, KeyError, TypeError):
@@ -190,7 +190,7 @@ def _corpus_of(folder: Path) -> str | None:
 
 
 def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Give the leaves of a record by their paths."""
+    """Return the leaves of a record by their paths."""
     found: dict[str, Any] = {}
     for key, value in record.items():
         if isinstance(value, dict):
@@ -205,7 +205,7 @@ def _shown(value: Any) -> str:
 
 
 def stamps(corpus: Corpus) -> list[list[Any]] | None:
-    """Give how a corpus is read, and path, size and time of each file; None where it is not made of files that stay."""
+    """Return how a corpus is read, and path, size and time of each file; None where it is not made of files that stay."""
     if not isinstance(corpus, Files) or not all(map(can_be_read_again, corpus.files)):
         return None
     if any(map(is_url, corpus.files)):
@@ -216,7 +216,7 @@ def stamps(corpus: Corpus) -> list[list[Any]] | None:
 
 
 def digest(corpus: Corpus) -> str:
-    """Give the hash of a corpus's text, as counting does."""
+    """Return the hash of a corpus's text, as counting does."""
     digests: list[bytes] = []
     for _ in cut_segments(corpus, digests):
         pass

@@ -96,7 +96,7 @@ def train(
 
 
 def settled(counting: Mapping[str, Any]) -> dict[str, Any]:
-    """Give settings of counting that can be read twice: lists of words may come from an iterator."""
+    """Return settings of counting that can be read twice: lists of words may come from an iterator."""
     lists = {name: counting[name] for name in ("vocabulary", "stop_words") if isinstance(counting.get(name), Iterator)}
     return {**counting, **{name: read_words(words) for name, words in lists.items()}}
 
@@ -113,7 +113,7 @@ class Job:
     counting: dict[str, Any]
 
     def describe(self) -> dict[str, Any]:
-        """Give it by names, for a run that goes on to compare: what is not the same gives other bytes."""
+        """Return it by names, for a run that goes on to compare: what is not the same gives other bytes."""
         counted = self.recipe.source != "vectors" and not is_counts(self.source)
         how = self.count_job() if counted else None
         return {
@@ -173,7 +173,7 @@ def learn(job: Job, run: Run, place: Unfinished | None = None) -> Vectors:
 
 
 def find_vectors(source: Any, recipe: Recipe) -> Vectors:
-    """Take vectors that were learnt before as they are, or open them."""
+    """Take vectors that were learned before as they are, or open them."""
     if isinstance(source, Vectors):
         return source
     if isinstance(source, str | os.PathLike):
@@ -222,14 +222,14 @@ def find_counts(job: Job, run: Run, place: Unfinished | None = None) -> Counts:
 
 
 def find_tokens(job: Job, run: Run, place: Unfinished | None = None) -> Tokens:
-    """Tokenise a corpus the way the recipe likes; close the result when done with it."""
+    """Tokenize a corpus the way the recipe likes; close the result when done with it."""
     check_source(job.recipe, job.source, job.counting)
     how = HowToRun(run.executor, run.budget, run.progress)
     return Tokens.read(job.count_job(), how) if place is None else place.tokens(job.count_job(), how)
 
 
 def is_counts(source: Any) -> bool:
-    """Tell whether a source is counts, open or in a folder."""
+    """Return whether a source is counts, open or in a folder."""
     return isinstance(source, Counts) or (
         isinstance(source, str | os.PathLike) and (Path(source) / "counts.json").is_file()
     )
@@ -245,7 +245,7 @@ def size_of(data: Counts | Tokens | Vectors, dimension: int) -> Problem:
 
 
 def check_dimension(recipe: Recipe, wanted: int | str | None, words: int, tokens: int) -> int:
-    """Give the dimension that is wanted, or the usual one, if there are enough words; ``AUTO`` where the solver chooses it."""
+    """Return the dimension to train, or ``AUTO`` where the solver chooses it; raise if there are fewer words."""
     if isinstance(wanted, str):
         check_auto(recipe, wanted)
         return AUTO
@@ -275,12 +275,12 @@ def check_memory(recipe: Recipe, settings: Mapping[str, Any], problem: Problem, 
 
 
 def sizes_of(vocabulary: Vocabulary) -> tuple[int, int]:
-    """Give the number of words, and of their tokens."""
+    """Return the number of words, and of their tokens."""
     return len(vocabulary), int(vocabulary.counts.sum())
 
 
 def check_auto(recipe: Recipe, wanted: int | str | None) -> None:
-    """Say whether a vector size that is a word can be had: it is ``auto``, and the recipe can choose."""
+    """Check whether a vector size that is a word can be had: it is ``auto``, and the recipe can choose."""
     from firthian.learn.recipes import RECIPES
 
     if not isinstance(wanted, str):

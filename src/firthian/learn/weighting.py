@@ -19,7 +19,7 @@ BLOCK = 256
 def seen_pairs(
     counts: Counts, run: Run, function: Callable[[Array, Array, Array], Array], keep_zeros: bool = True
 ) -> Any:
-    """Give a SciPy CSR array with ``function(rows, columns, counts)`` on the pairs that were seen.
+    """Return a SciPy CSR array with ``function(rows, columns, counts)`` on the pairs that were seen.
 
     Without ``keep_zeros`` pairs whose new value is zero are left out.
     """
@@ -44,21 +44,21 @@ def seen_pairs(
 
 
 def logarithms(values: Array) -> Array:
-    """Give the logarithms, 0 where the value is 0 (no pair refers to it)."""
+    """Return the logarithms, 0 where the value is 0 (no pair refers to it)."""
     values = np.asarray(values, dtype=np.float64)
     logs: Array = np.log(values, where=values > 0, out=np.zeros(values.shape))
     return logs
 
 
 def inverse_powers(values: Array, power: float) -> Array:
-    """Give ``values^-power``, 0 where the value is 0: a word without pairs has a zero vector."""
+    """Return ``values^-power``, 0 where the value is 0: a word without pairs has a zero vector."""
     values = np.asarray(values, dtype=np.float64)
     powers: Array = np.power(values, -power, where=values > 0, out=np.zeros(values.shape))
     return powers
 
 
 def on_pattern(pattern: Any, matrix: Any) -> Array:
-    """Give the values of ``matrix`` at every place of ``pattern``, which contains its own; both have sorted rows.
+    """Return the values of ``matrix`` at every place of ``pattern``, which contains its own; both have sorted rows.
 
     >>> import scipy.sparse
     >>> pattern, matrix = scipy.sparse.csr_array(np.ones((2, 2))), scipy.sparse.csr_array(np.diag([-1.0, 3.0]))
@@ -76,7 +76,7 @@ def on_pattern(pattern: Any, matrix: Any) -> Array:
 
 
 def two_sides(counts: Counts, recipe: str) -> tuple[Any, Any]:
-    """Give the counts of contexts to the left and to the right of each word, as SciPy CSR arrays.
+    """Return the counts of contexts to the left and to the right of each word, as SciPy CSR arrays.
 
     Directional counts hold one; the other is its transpose, since "j is before i" is "i is after j".
     """

@@ -11,7 +11,7 @@ from firthian.errors import FirthianError
 
 
 def whole(name: str, value: Any, hint: str) -> int:
-    """Give a whole number as an ``int``; numpy's are welcome, texts and fractions are not.
+    """Return a whole number as an ``int``; numpy's are welcome, texts and fractions are not.
 
     >>> import numpy as np
     >>> whole("window", np.int64(5), "5 is usual")
@@ -28,7 +28,7 @@ def whole(name: str, value: Any, hint: str) -> int:
 
 
 def yes_or_no(name: str, value: Any) -> bool:
-    """Give a choice of two as a ``bool``; numpy's are welcome, and 0 and 1.
+    """Return a choice of two as a ``bool``; numpy's are welcome, and 0 and 1.
 
     >>> import numpy as np
     >>> yes_or_no("strict", np.bool_(True))
@@ -41,7 +41,7 @@ def yes_or_no(name: str, value: Any) -> bool:
 
 
 def real(name: str, value: Any, hint: str) -> float:
-    """Give a number as a ``float``; numpy's are welcome, texts are not.
+    """Return a number as a ``float``; numpy's are welcome, texts are not.
 
     >>> real("sample", 0, "1e-3 is usual")
     0.0

@@ -74,7 +74,7 @@ FEATURES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def features(size: Size, names: Sequence[str]) -> Iterator[float]:
-    """Give the terms of a run.
+    """Return the terms of a run.
 
     >>> list(features(Size(10, 3, 4, 2), ["once", "pair_dim"]))
     [1.0, 8]
@@ -89,7 +89,7 @@ def constants() -> dict[str, Any]:
 
 
 def memory_of(recipe: str) -> Memory:
-    """Give the memory of a recipe that was measured; it is the same one that ``predict`` tells.
+    """Return the memory of a recipe that was measured; it is the same one that ``predict`` tells.
 
     >>> memory_of("psd").pair > memory_of("svd").pair
     True
@@ -107,7 +107,7 @@ class Cost:
     disk_bytes: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the figures by name."""
+        """Return the figures by name."""
         return asdict(self)
 
 
@@ -140,7 +140,7 @@ def predict(what: str, size: Size, workers: int = 2, speed: float = 1.0, passes:
 
 
 def grown(tokens: float) -> Size:
-    """Tell how many words (of at least 5 occurrences) and pairs (window 5) an English text of so many tokens has.
+    """Return how many words (of at least 5 occurrences) and pairs (window 5) an English text of so many tokens has.
 
     >>> grown(1e9).words > grown(1e7).words
     True
@@ -151,7 +151,7 @@ def grown(tokens: float) -> Size:
 
 
 def speed_of(what: str, size: Size, seconds: float, workers: int) -> float:
-    """Tell how fast this machine is, from a run in a process that was warm: nothing was paid once.
+    """Return how fast this machine is, from a run in a process that was warm: nothing was paid once.
 
     A run of a moment says nothing, because what every run pays (threads, files) is most of it: 1 is given then.
     """

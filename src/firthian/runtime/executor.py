@@ -39,7 +39,7 @@ class Kept(Protocol[Value]):
     """A result that stays where it was made until someone needs it."""
 
     def get(self) -> Value:
-        """Give the result, or raise the error that the task ended with."""
+        """Return the result, or raise the error that the task ended with."""
         ...
 
 
@@ -54,7 +54,7 @@ class Here(Generic[Value]):
     value: Value
 
     def get(self) -> Value:
-        """Give it."""
+        """Return it."""
         return self.value
 
 
@@ -72,7 +72,7 @@ class Executor(Protocol):
     def collect(
         self, task: Callable[[Item], Result], items: Sequence[Item], parts: Sequence[Part] = ()
     ) -> list[Result]:
-        """Give ``task(item)`` for all items; what the tasks write in place is declared by ``parts``."""
+        """Return ``task(item)`` for all items; what the tasks write in place is declared by ``parts``."""
         ...
 
     def keep(
@@ -114,7 +114,7 @@ class Threads:
     def collect(
         self, task: Callable[[Item], Result], items: Sequence[Item], parts: Sequence[Part] = ()
     ) -> list[Result]:
-        """Give all results; the tasks write straight into the arrays."""
+        """Return all results; the tasks write straight into the arrays."""
         return list(self.map(task, items))
 
     def keep(
@@ -126,12 +126,12 @@ class Threads:
 
 
 def at_most(executor: Executor, workers: int) -> Executor:
-    """Give fewer threads for tasks that take much memory each; the workers of a cluster have memories of their own."""
+    """Return fewer threads for tasks that take much memory each; the workers of a cluster have memories of their own."""
     return executor if executor.apart or executor.workers <= workers else Threads(max(1, workers))
 
 
 def constant(array: Array) -> Array:
-    """Give a view that cannot be written to. Whoever calls this promises that nobody writes to the array itself.
+    """Return a view that cannot be written to. Whoever calls this promises that nobody writes to the array itself.
 
     A cluster sends such an array once and finds it there again.
     """
@@ -143,7 +143,7 @@ def constant(array: Array) -> Array:
 
 
 def check_workers(workers: int | None) -> int:
-    """Give the number of workers, every core of this machine where none is named."""
+    """Return the number of workers, every core of this machine where none is named."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = whole("workers", workers, hint="leave it out to use every core")

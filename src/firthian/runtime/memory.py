@@ -67,7 +67,7 @@ def show_size(size: float) -> str:
 
 
 def check_budget(memory: str | int | None) -> int:
-    """Give the budget in bytes; without one, three quarters of what the machine has free."""
+    """Return the budget in bytes; without one, three quarters of what the machine has free."""
     if memory is None:
         return max(LEAST_BUDGET, available_bytes() * 3 // 4)
     budget = parse_size(memory)
@@ -81,7 +81,7 @@ def check_budget(memory: str | int | None) -> int:
 
 @dataclass(frozen=True)
 class Problem:
-    """The size of what is to be learnt: words, pairs that were seen, dimensions, and tokens where text is learnt from."""
+    """The size of what is to be learned: words, pairs that were seen, dimensions, and tokens where text is learned from."""
 
     words: int
     pairs: int = 0
@@ -122,11 +122,11 @@ class Memory:
         return int(self.once + tokens + self.pair * problem.pairs + row * problem.words)
 
     def needed(self, problem: Problem) -> int:
-        """Give the least budget for a problem: the estimate and a margin."""
+        """Return the least budget for a problem: the estimate and a margin."""
         return int(MARGIN * self.expected(problem))
 
     def plus(self, **more: float) -> Memory:
-        """Give what a computation takes that holds more than this one."""
+        """Return what a computation takes that holds more than this one."""
         return replace(self, **{name: getattr(self, name) + value for name, value in more.items()})
 
     def check(self, name: str, problem: Problem, budget: int, instead: Mapping[str, Memory] | None = None) -> None:
@@ -148,7 +148,7 @@ class Memory:
 
 
 def available_bytes() -> int:
-    """Tell how much memory the machine can still give."""
+    """Return how much memory the machine can still give."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -159,7 +159,7 @@ def available_bytes() -> int:
 
 
 def anonymous_bytes() -> int:
-    """Tell how much anonymous memory this process holds now (0 where the system does not say)."""
+    """Return how much anonymous memory this process holds now (0 where the system does not say)."""
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("RssAnon:"):

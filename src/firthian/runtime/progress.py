@@ -86,7 +86,7 @@ class Bar:
 
 @contextmanager
 def on_terminal() -> Iterator[Progress]:
-    """Give a bar when standard error is a terminal, else a silent one."""
+    """Return a bar when standard error is a terminal, else a silent one."""
     if sys.stderr.isatty():
         with Bar() as bar:
             yield bar

@@ -77,7 +77,7 @@ class Run:
         return Threads(min(self.executor.workers, check_workers(None))) if self.executor.apart else self.executor
 
     def generator(self, *purpose: int) -> np.random.Generator:
-        """Give random numbers that belong to the seed and a purpose alone."""
+        """Return random numbers that belong to the seed and a purpose alone."""
         return np.random.default_rng([self.seed, *purpose])
 
     def stage(self, name: str) -> Stage:
@@ -85,7 +85,7 @@ class Run:
         return self.checkpoint.stage(name)
 
     def within(self, name: str) -> Run:
-        """Give the run of what happens inside the loop of that name."""
+        """Return the run of what happens inside the loop of that name."""
         return replace(self, checkpoint=self.checkpoint.within(name))
 
     def remember(self, name: str, compute: Callable[[], dict[str, Array]]) -> dict[str, Array]:

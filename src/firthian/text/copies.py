@@ -40,7 +40,7 @@ class Copy:
         return self._names
 
     def size(self) -> int | None:
-        """Tell how many bytes of text there are."""
+        """Return how many bytes of text there are."""
         return sum(size for _, _, size in self._runs)
 
     def pieces(self) -> Iterator[Piece]:
@@ -55,7 +55,7 @@ class Copy:
 
 @contextmanager
 def readable_again(corpus: Corpus) -> Iterator[Corpus]:
-    """Give a corpus as it is where it can be read twice, else a copy, which goes at the end."""
+    """Return a corpus as it is where it can be read twice, else a copy, which goes at the end."""
     if not isinstance(corpus, Files) or all(map(can_be_read_again, corpus.files)):
         yield corpus
         return

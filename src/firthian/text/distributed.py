@@ -1,4 +1,4 @@
-"""The tokenised corpus where its shards were read: on the workers of a cluster, which share no disk with us."""
+"""The tokenized corpus where its shards were read: on the workers of a cluster, which share no disk with us."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class KeptSpool(Spool):
         return (table.get() for table in self._tables)
 
     def items(self) -> Iterator[tuple[Kept[list[Segment]], list[Start]]]:
-        """Give the shards, each with where its segments begin."""
+        """Return the shards, each with where its segments begin."""
         first = 0
         for shard in self.shards:
             yield shard.segments, self.starts[first : first + shard.number]
             first += shard.number
 
     def over(self, task: Callable[[Segment, Start], Result], executor: Executor) -> Iterator[Result]:
-        """Give ``task(segment, start)`` for every segment, in order; a worker takes a shard."""
+        """Return ``task(segment, start)`` for every segment, in order; a worker takes a shard."""
 
         def shard(item: tuple[Kept[list[Segment]], list[Start]]) -> list[Result]:
             return [task(segment, start) for segment, start in zip(item[0].get(), item[1], strict=True)]
@@ -125,7 +125,7 @@ def tokenize_apart(
     strict: bool = False,
     segment_bytes: int = SEGMENT_BYTES,
 ) -> KeptSpool:
-    """Tokenise a corpus, each shard where a worker reads it; text that only we can read is sent, segment by segment."""
+    """Tokenize a corpus, each shard where a worker reads it; text that only we can read is sent, segment by segment."""
     spool = KeptSpool(folder)
     digests: list[bytes] = []
     shards = shards_of(corpus)
@@ -164,7 +164,7 @@ def tokenize_apart(
 
 
 def _facts(done: list[tuple[Segment, int]], digest: bytes) -> tuple[Any, ...]:
-    """Give what is to be known of a shard here, its types in one table, and its segments."""
+    """Return what is to be known of a shard here, its types in one table, and its segments."""
     sizes = [measure(segment, text_bytes) for segment, text_bytes in done]
     segments = [segment for segment, _ in done]
     return (sizes, digest), _added(segments), segments

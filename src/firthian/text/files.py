@@ -93,7 +93,7 @@ def can_be_read_again(path: str) -> bool:
 
 
 def plain_suffix(path: str) -> str:
-    """Give a file's suffix without that of its compression.
+    """Return a file's suffix without that of its compression.
 
     >>> plain_suffix("reviews.tsv.xz"), plain_suffix("notes.txt")
     ('.tsv', '.txt')
@@ -263,7 +263,7 @@ def _check_text(path: str, data: bytes) -> None:
 
 
 def is_plain(path: str) -> bool:
-    """Tell whether a file's bytes are its text: it is not compressed, and has no byte order mark."""
+    """Return whether a file's bytes are its text: it is not compressed, and has no byte order mark."""
     with _open(path) as file:
         return _decompressed(file) is file and not file.peek(3).startswith(b"\xef\xbb\xbf")
 
@@ -315,12 +315,12 @@ def _open(path: str) -> io.BufferedReader[Any]:
 
 
 def file_size(path: str) -> int:
-    """Give the bytes of a file as it lies there."""
+    """Return the bytes of a file as it lies there."""
     return file_state(path).size
 
 
 def file_state(path: str) -> FileState:
-    """Give the size of a file and, where it is not elsewhere, the time of its last change."""
+    """Return the size of a file and, where it is not elsewhere, the time of its last change."""
     return FileState(remote_size(path), None) if is_url(path) else _state(os.stat(path))
 
 
@@ -360,7 +360,7 @@ def _is_packed(path: str) -> bool:
 
 
 def _expansion(path: str) -> float:
-    """Tell how many bytes of text a byte of a file holds, judged from its beginning."""
+    """Return how many bytes of text a byte of a file holds, judged from its beginning."""
     with _open(path) as file:
         stream = _decompressed(file)
         try:

@@ -72,7 +72,7 @@ class PhraseOptions:
             raise FirthianError(f"phrase min_count must be at least 1, got {self.min_count}", hint="5 is usual")
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the options by name, for the record."""
+        """Return the options by name, for the record."""
         return asdict(self)
 
 
@@ -157,7 +157,7 @@ def find_phrases(bigrams: Counts, tokens: int, options: PhraseOptions) -> Phrase
 
 
 def join_known(tokens: Sequence[str], vocabulary: Vocabulary, passes: int) -> list[str]:
-    """Join neighbours whose phrase is in a vocabulary, greedily from the left, in as many passes as counting did.
+    """Join neighbors whose phrase is in a vocabulary, greedily from the left, in as many passes as counting did.
 
     What a later pass joined may have left its parts in no vocabulary: they are joined on the way, and let go again where
     no phrase comes of them.

@@ -101,7 +101,7 @@ class Files:
             )
 
     def names(self) -> list[str]:
-        """Give the files' names without their folders."""
+        """Return the files' names without their folders."""
         return [printable(Path(file).name) for file in self.files]
 
     def size(self) -> int | None:
@@ -179,7 +179,7 @@ def _whole_file(path: str) -> Iterator[Piece]:
 
 
 def _split_lines(path: str) -> Iterator[tuple[int, bytes]]:
-    """Give (number, line without its end) of a file."""
+    """Return (number, line without its end) of a file."""
     unfinished: list[bytes] = []
     number, waiting = 1, 0
     for data in chunks(path):
@@ -256,7 +256,7 @@ def _table(path: str, format: str, column: str | None) -> Iterator[Piece]:
 
 
 def _csv_rows(path: str) -> Iterator[tuple[int, list[str]]]:
-    """Give (number of its first line, fields) of each record."""
+    """Return (number of its first line, fields) of each record."""
     csv.field_size_limit(_LARGEST_LINE)
     number, length = 1, 0
 

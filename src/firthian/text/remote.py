@@ -39,7 +39,7 @@ def find_remote(url: str) -> list[str]:
 
 
 def remote_size(url: str) -> int:
-    """Give the bytes of a file."""
+    """Return the bytes of a file."""
     system, path = _system(url)
     try:
         return int(system.size(path))

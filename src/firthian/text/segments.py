@@ -1,4 +1,4 @@
-"""A corpus in segments: some megabytes of text each, tokenised alone, so that workers share nothing.
+"""A corpus in segments: some megabytes of text each, tokenized alone, so that workers share nothing.
 
 A segment has ids of its own for its own types. How the text is cut into segments changes no result,
 save that phrases are not joined across a cut inside a document.
@@ -96,7 +96,7 @@ def cut_segments(
 
 
 def shards_of(corpus: Corpus) -> list[Shard] | None:
-    """Give the parts of a corpus that can be read alone; None where it is one stream."""
+    """Return the parts of a corpus that can be read alone; None where it is one stream."""
     shards: Callable[[], list[Shard] | None] | None = getattr(corpus, "shards", None)
     return shards() if shards is not None else None
 
@@ -153,7 +153,7 @@ def _cut_at(text: bytearray, limit: int) -> int:
 
 
 def tokenize_text(text: bytes, tokenizer: Tokenizer, tokenized: bool = False) -> Segment:
-    """Tokenise one text of lines."""
+    """Tokenize one text of lines."""
     from firthian.kernels import tokens as kernel
 
     prepared = tokenizer.prepare(text, tokenized)
@@ -209,7 +209,7 @@ def tokenize_text(text: bytes, tokenizer: Tokenizer, tokenized: bool = False) ->
 
 
 def tokenize_segment(source: SegmentText, tokenizer: Tokenizer, tokenized: bool, strict: bool) -> Segment:
-    """Tokenise a segment; with ``strict``, bytes that are not UTF-8 are an error that names their place."""
+    """Tokenize a segment; with ``strict``, bytes that are not UTF-8 are an error that names their place."""
     if strict and not source.text.isascii():
         try:
             source.text.decode()

@@ -40,7 +40,7 @@ class Shard:
         return self.begin > 0 or self.end is not None
 
     def elsewhere(self) -> Shard:
-        """Give the same shard for another machine, whose copy of the file may have a time of its own."""
+        """Return the same shard for another machine, whose copy of the file may have a time of its own."""
         return self if self.state is None else replace(self, state=replace(self.state, modified=None))
 
 
@@ -68,5 +68,5 @@ def cut_shards(files: Iterable[tuple[str, int, bool]]) -> list[Shard]:
 
 
 def corpus_checksum(shards: Sequence[bytes]) -> str:
-    """Give the checksum of a corpus from the SHA-256 of each shard's text: of one shard its own, else that of them all."""
+    """Return the checksum of a corpus from the SHA-256 of each shard's text: of one shard its own, else that of them all."""
     return (shards[0] if len(shards) == 1 else hashlib.sha256(b"".join(shards)).digest()).hex()

@@ -1,4 +1,4 @@
-"""The tokenised corpus on disk: one file a segment, so that a run can go on where another stopped."""
+"""The tokenized corpus on disk: one file a segment, so that a run can go on where another stopped."""
 
 from __future__ import annotations
 
@@ -115,11 +115,11 @@ class Spool:
         self.sizes.append(size)
 
     def tables(self) -> Iterator[Segment]:
-        """Give segments that together hold every type with its count; their text does not matter."""
+        """Return segments that together hold every type with its count; their text does not matter."""
         return iter(self)
 
     def over(self, task: Callable[[Segment, Start], Result], executor: Executor) -> Iterator[Result]:
-        """Give ``task(segment, start)`` for every segment, in order."""
+        """Return ``task(segment, start)`` for every segment, in order."""
         return executor.map(lambda number: task(self.read(number), self.starts[number]), range(self.segments))
 
     def map(self, task: Callable[[Segment], Segment], prefix: str, executor: Executor) -> Spool:
@@ -162,7 +162,7 @@ def tokenize_corpus(
     strict: bool = False,
     segment_bytes: int = SEGMENT_BYTES,
 ) -> Spool:
-    """Tokenise a corpus into a spool; segments that are there already, of the same text, are taken as they are."""
+    """Tokenize a corpus into a spool; segments that are there already, of the same text, are taken as they are."""
     spool = Spool(folder)
     digests: list[bytes] = []
 

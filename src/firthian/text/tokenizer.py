@@ -121,7 +121,7 @@ def decode(text: bytes) -> tuple[str, int]:
 
 
 def composed(text: str) -> str:
-    """Normalise to NFC.
+    """Normalize to NFC.
 
     Sorting marks takes the square of their number, and a hostile text has millions on one letter. So a joiner, which ends the
     sorting, comes after every thirtieth, as Unicode's stream-safe format asks (UAX #15, 13).
@@ -129,7 +129,7 @@ def composed(text: str) -> str:
     >>> composed("e\u0301") == "\u00e9", composed("e" + 31 * "\u0316").count("\u034f")
     (True, 1)
     """
-    return _normalised(_thinned(text) if _perhaps_crowded(text.encode("utf-8", "surrogatepass")) else text)
+    return _normalized(_thinned(text) if _perhaps_crowded(text.encode("utf-8", "surrogatepass")) else text)
 
 
 def _perhaps_crowded(text: bytes) -> bool:
@@ -146,7 +146,7 @@ def _thinned(text: str) -> str:
     return _crowded_marks().sub("\\1\u034f", text)
 
 
-def _normalised(text: str) -> str:
+def _normalized(text: str) -> str:
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 
@@ -177,8 +177,8 @@ class Tokenizer:
 
     >>> Tokenizer().tokens("Don’t feed the well-known cat, it's 42!")
     ["don't", 'feed', 'the', 'well-known', 'cat', "it's", '42']
-    >>> Tokenizer("whitespace", keep_case=True).tokens("A tokenised text .")
-    ['A', 'tokenised', 'text', '.']
+    >>> Tokenizer("whitespace", keep_case=True).tokens("A tokenized text .")
+    ['A', 'tokenized', 'text', '.']
     >>> Tokenizer(fold_numbers=True).tokens("In 1984")
     ['in', '<number>']
     """
@@ -199,7 +199,7 @@ class Tokenizer:
         return {"tokenizer": self.name, "keep_case": self.keep_case, "fold_numbers": self.fold_numbers}
 
     def file_hash(self) -> str | None:
-        """Give the checksum of the file that a function of the user's lies in: when it changes, words may."""
+        """Return the checksum of the file that a function of the user's lies in: when it changes, words may."""
         module = sys.modules.get(self.name.partition(":")[0])
         file = getattr(module, "__file__", None)
         if self.function is None or self.name.partition(":")[0] in NAMES or file is None:
@@ -210,14 +210,14 @@ class Tokenizer:
             raise from_os_error(error) from error
 
     def prepare(self, text: bytes, tokenized: bool = False) -> Prepared:
-        """Decode, normalise (NFC) and lower-case a text of whole lines, and choose the tables to scan it by."""
+        """Decode, normalize (NFC) and lower-case a text of whole lines, and choose the tables to scan it by."""
         number = np.frombuffer(NUMBER.encode(), dtype=np.uint8) if self.fold_numbers else np.empty(0, dtype=np.uint8)
         plain = self.name in ("unicode", "whitespace") or tokenized
         if plain and text.isascii():
             classes = _ascii_classes() if self.name == "unicode" and not tokenized else self._classes(tokenized)
             return Prepared(text, classes, _fold_table(not (self.keep_case or tokenized)), number, 0)
         decoded, undecodable = decode(text)
-        decoded = _normalised(_thinned(decoded) if _perhaps_crowded(text) else decoded)
+        decoded = _normalized(_thinned(decoded) if _perhaps_crowded(text) else decoded)
         if self.function is not None and not tokenized:
             decoded = "\n".join(map(self._call, decoded.split("\n")))
         elif self.name == "unicode" and not tokenized:
@@ -225,7 +225,7 @@ class Tokenizer:
                 decoded = decoded.replace(form, same)
         if not (self.keep_case or tokenized):
             # Lower-casing may uncover a pair that composes: J with caron has no capital of its own.
-            decoded = _normalised(decoded.lower())
+            decoded = _normalized(decoded.lower())
         classes = self._classes(tokenized)
         return Prepared(decoded.encode("utf-8", "replace"), classes, _fold_table(False), number, undecodable)
 

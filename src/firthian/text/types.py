@@ -90,7 +90,7 @@ class TypeTable:
                 )
 
     def as_segment(self) -> Segment:
-        """Give the types as a segment without text, to be added to another table."""
+        """Return the types as a segment without text, to be added to another table."""
         end = int(self.starts[self.size])
         return Segment(
             ids=np.empty(0, dtype=np.int32),
@@ -113,7 +113,7 @@ class TypeTable:
         kernel.fill_slots(self.hashes, self.size, self.slots)
 
     def look_up(self, segment: Segment) -> Array:
-        """Give, for each type of a segment, its id here or -1."""
+        """Return, for each type of a segment, its id here or -1."""
         from firthian.kernels import tokens as kernel
 
         found = np.empty(segment.hashes.size, dtype=np.int32)

@@ -101,7 +101,7 @@ class Vocabulary:
             raise self.unknown(word) from None
 
     def get(self, word: str, default: int = -1) -> int:
-        """Give the id of a word, or ``default``."""
+        """Return the id of a word, or ``default``."""
         return self.index.get(word, default)
 
     def unknown(self, word: str) -> UnknownWordError:

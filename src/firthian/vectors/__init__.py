@@ -1,1 +1,1 @@
-"""Vectors: neighbours, analogies, uncertainty, and the formats of other tools."""
+"""Vectors: neighbors, analogies, uncertainty, and the formats of other tools."""

@@ -76,7 +76,7 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
 
 
 def _trained_sums(base: PSDFactor, counts: Counts, old: Array) -> tuple[Array, Array]:
-    """Give x_i and x_j of a text as large as the new one that has the unigrams of the trained model.
+    """Return x_i and x_j of a text as large as the new one that has the unigrams of the trained model.
 
     What the model does not know stays as the new text has it: new words, words without a pair in training, and all words
     of vectors that were made before their unigrams were kept.

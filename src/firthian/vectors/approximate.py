@@ -1,4 +1,4 @@
-"""Approximate neighbours through usearch (the extra ``ann``), for questions by the million.
+"""Approximate neighbors through usearch (the extra ``ann``), for questions by the million.
 
 The graph is built by one thread, so that the same vectors give the same answers.
 """
@@ -12,11 +12,11 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.errors import FirthianError, require
 from firthian.vectors.search import BLOCK_ROWS
-from firthian.vectors.vectors import Neighbours, Vectors
+from firthian.vectors.vectors import Neighbors, Vectors
 
 
 class ApproximateIndex:
-    """A graph over the words of dense vectors; answers are quick, and now and then miss a neighbour.
+    """A graph over the words of dense vectors; answers are quick, and now and then miss a neighbor.
 
     ``connectivity``, ``expansion_add`` and ``expansion_search`` are usearch's: more of each finds more, more slowly.
     """
@@ -40,18 +40,18 @@ class ApproximateIndex:
             rows = np.ascontiguousarray(vectors.matrix[first : first + BLOCK_ROWS])
             self._index.add(np.arange(first, first + len(rows), dtype=np.uint64), rows, threads=1)
 
-    def nearest_to(self, vector: Array, topn: int = 10) -> Neighbours:
-        """Give words near to a vector."""
+    def nearest_to(self, vector: Array, topn: int = 10) -> Neighbors:
+        """Return words near to a vector."""
         found = self._index.search(np.asarray(vector, dtype=np.float32), min(topn, len(self.vectors)), threads=1)
         words = self.vectors.vocabulary.words
         pairs = zip(found.keys.tolist(), found.distances.tolist(), strict=True)
         return [(words[number], 1 - distance) for number, distance in pairs]
 
-    def most_similar(self, word: str, topn: int = 10) -> Neighbours:
-        """Give words near to a word, without itself."""
+    def most_similar(self, word: str, topn: int = 10) -> Neighbors:
+        """Return words near to a word, without itself."""
         near = self.nearest_to(self.vectors[word], topn + 1)
         return [(other, score) for other, score in near if other != word][:topn]
 
-    def most_similar_many(self, words: Iterable[str], topn: int = 10) -> list[Neighbours]:
-        """Give words near to each word."""
+    def most_similar_many(self, words: Iterable[str], topn: int = 10) -> list[Neighbors]:
+        """Return words near to each word."""
         return [self.most_similar(word, topn) for word in words]

@@ -58,7 +58,7 @@ def document_vector(
 
 
 def words_of(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) -> list[str]:
-    """Cut a text as the corpus was, and join the neighbours that were joined there."""
+    """Cut a text as the corpus was, and join the neighbors that were joined there."""
     from firthian.text.phrases import join_known
 
     tokens = (tokenizer or tokenizer_of(vectors)).tokens(text)
@@ -67,7 +67,7 @@ def words_of(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) ->
 
 
 def phrase_passes(vectors: Vectors) -> int:
-    """Tell how often words of the corpus were joined to phrases; 0 where they were not, or no record says so."""
+    """Return how often words of the corpus were joined to phrases; 0 where they were not, or no record says so."""
     from firthian.text.phrases import MOST_PASSES
 
     said = _find(vectors.record.get("counts", {}), "tokenizer") or {}
@@ -78,7 +78,7 @@ def phrase_passes(vectors: Vectors) -> int:
 
 
 def tokenizer_of(vectors: Vectors, name: str | None = None) -> Tokenizer:
-    """Give the tokenizer the corpus was counted with, or another one by its name that treats case and numbers as it did.
+    """Return the tokenizer the corpus was counted with, or another one by its name that treats case and numbers as it did.
 
     Where no record says, it is the usual one. Vectors from elsewhere may know upper case: then text keeps its case.
     """

@@ -11,7 +11,7 @@ from firthian.errors import FirthianError
 
 
 def as_list(items: Any) -> list[Any]:
-    """Give the words or vectors of a request: one word and one vector are lists of one."""
+    """Return the words or vectors of a request: one word and one vector are lists of one."""
     if isinstance(items, str):
         return [items]
     if isinstance(items, np.ndarray) and items.dtype.kind not in "OU":
@@ -39,7 +39,7 @@ def unit(rows: Array) -> Array:
 
 
 def single(matrix: Any) -> Any:
-    """Give single precision, and compressed rows for what is sparse; nothing is copied that fits already."""
+    """Return single precision, and compressed rows for what is sparse; nothing is copied that fits already."""
     if not hasattr(matrix, "tocsr"):
         return np.asarray(matrix, dtype=np.float32)
     import scipy.sparse

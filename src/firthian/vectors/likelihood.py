@@ -43,7 +43,7 @@ class DocumentScore:
         return float(self.terms.sum())
 
     def surprises(self, topn: int = 5) -> list[tuple[str, float]]:
-        """Give the words whose context spoke most against them: (word, log P(w | context) - log P(w))."""
+        """Return the words whose context spoke most against them: (word, log P(w | context) - log P(w))."""
         gain = self.terms - self.unigram
         order = np.argsort(gain, kind="stable")[:topn]
         return [(self.words[n], float(gain[n])) for n in order]
@@ -53,12 +53,12 @@ class TextModel:
     """Scores text by vectors of the recipes ``psd`` and ``psd-blockwise``.
 
     ``residuals`` is ``none`` or ``seen``: with the latter, what the vectors leave unexplained of a pair that was seen
-    in training is added, for which the training counts are needed. ``normalise`` makes the probabilities of all words
+    in training is added, for which the training counts are needed. ``normalize`` makes the probabilities of all words
     sum to one; eq. 8 by itself does so only approximately.
     """
 
     def __init__(
-        self, vectors: Vectors, counts: Counts | None = None, residuals: str = "none", normalise: bool = False
+        self, vectors: Vectors, counts: Counts | None = None, residuals: str = "none", normalize: bool = False
     ) -> None:
         base = PSDFactor(vectors, "the likelihood of text")
         if residuals not in ("none", "seen"):
@@ -67,9 +67,9 @@ class TextModel:
             raise FirthianError("residuals of seen pairs need the counts", hint="give the counts the vectors come from")
         self.vectors = vectors
         self.counts = counts if residuals == "seen" else None
-        self.normalise = normalise
+        self.normalize = normalize
         self.window = int(vectors.record["counts"]["options"]["window"])
-        #: Vectors whose products approximate PMI, whatever power and centre the user asked for.
+        #: Vectors whose products approximate PMI, whatever power and center the user asked for.
         self.factor = base.rows()
         counted = np.maximum(vectors.vocabulary.counts.astype(np.float64), 0.5)
         self.log_unigram = np.log(counted / counted.sum())
@@ -91,15 +91,15 @@ class TextModel:
         terms = np.empty(ids.size)
         for place, word in enumerate(ids):
             context = ids[max(0, place - self.window) : place]
-            terms[place] = self._normalised(self._raw(context))[word] if self.normalise else self._term(word, context)
+            terms[place] = self._normalized(self._raw(context))[word] if self.normalize else self._term(word, context)
         words = [self.vectors.vocabulary.words[n] for n in ids]
         return DocumentScore(words, terms, self.log_unigram[ids], len(tokens) - ids.size)
 
     def next_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
-        """Give the likeliest next words with their probabilities, which sum to one over the vocabulary."""
+        """Return the likeliest next words with their probabilities, which sum to one over the vocabulary."""
         index = self.vectors.vocabulary.index
         ids = np.array([index[token] for token in context if token in index], dtype=np.int64)[-self.window :]
-        scores = self._normalised(self._raw(ids))
+        scores = self._normalized(self._raw(ids))
         best = np.argsort(-scores, kind="stable")[:topn]
         return [(self.vectors.vocabulary.words[n], float(np.exp(scores[n]))) for n in best]
 
@@ -118,7 +118,7 @@ class TextModel:
         return scores
 
     @staticmethod
-    def _normalised(scores: Array) -> Array:
+    def _normalized(scores: Array) -> Array:
         top = scores.max()
         result: Array = scores - (top + np.log(np.exp(scores - top).sum()))
         return result
@@ -144,7 +144,7 @@ class TextModel:
         return matrix.tocsc(), later, earlier
 
     def _residuals_after(self, earlier: int) -> tuple[Array, Array]:
-        """Give the words seen after a word, and the residuals of these pairs; a word added after training has none."""
+        """Return the words seen after a word, and the residuals of these pairs; a word added after training has none."""
         found = self._remembered.pop(earlier, None) or self._find_residuals_after(earlier)
         self._remembered[earlier] = found
         if len(self._remembered) > _REMEMBERED:
@@ -165,7 +165,7 @@ class TextModel:
 def read_documents(
     corpus: Corpus, vectors: Vectors, tokenizer: Tokenizer, replaced: Callable[[int], None] | None = None
 ) -> Iterator[list[str]]:
-    """Give the words of each document of a corpus, cut as the vectors' own corpus was.
+    """Return the words of each document of a corpus, cut as the vectors' own corpus was.
 
     ``replaced`` is told how many bytes of a document are not UTF-8.
     """

@@ -1,4 +1,4 @@
-"""The factor U behind PSDVec vectors: what a user gets may be bent (eigenvalue power) and centred; U·Uᵀ is what fits PMI."""
+"""The factor U behind PSDVec vectors: what a user gets may be bent (eigenvalue power) and centerd; U·Uᵀ is what fits PMI."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class PSDFactor:
                 hint="give the vectors that firth train wrote",
             )
         missing = {"kappa", "weight_power", "core"} - stats.keys()
-        if missing or "centre" not in vectors.extras:
+        if missing or "center" not in vectors.extras:
             raise FirthianError(
-                f"the vectors lack {', '.join(sorted(missing)) or 'their centre'}, which {purpose} needs",
+                f"the vectors lack {', '.join(sorted(missing)) or 'their center'}, which {purpose} needs",
                 hint="train them again",
             )
         self.scale = Scale(stats["kappa"], stats["cut_root"], stats["weight_power"])
@@ -37,24 +37,24 @@ class PSDFactor:
         self.core = None if stats["core"] is None else int(stats["core"])
         power = vectors.record.get("options", {}).get("eigenvalue_power", 0.5) - 0.5
         self._bend = np.asarray(vectors.extras["eigenvalues"]) ** power
-        self._centre = np.asarray(vectors.extras["centre"])
+        self._center = np.asarray(vectors.extras["center"])
         self._matrix = vectors.matrix
         #: x_i/x and x_j/x of every word; None where the vectors are older than these.
         self.shares = tuple(_column(vectors, name) for name in (ROW_SHARES, COLUMN_SHARES))
 
     def rows(self, words: int | None = None) -> Array:
-        """Give the factor of the first words, in double precision."""
-        factor: Array = (np.asarray(self._matrix[:words], dtype=np.float64) + self._centre) / self._bend
+        """Return the factor of the first words, in double precision."""
+        factor: Array = (np.asarray(self._matrix[:words], dtype=np.float64) + self._center) / self._bend
         return factor
 
     def shown(self, factor: Array) -> Array:
         """Turn rows of the factor into vectors as the user has them."""
-        vectors: Array = (factor * self._bend - self._centre).astype(np.float32)
+        vectors: Array = (factor * self._bend - self._center).astype(np.float32)
         return vectors
 
 
 def _column(vectors: Vectors, name: str) -> Array | None:
-    """Give an extra with one number a word, if there is one."""
+    """Return an extra with one number a word, if there is one."""
     found = vectors.extras.get(name)
     if found is None:
         return None

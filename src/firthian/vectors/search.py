@@ -1,4 +1,4 @@
-"""Exact nearest neighbours by cosine, over rows in blocks.
+"""Exact nearest neighbors by cosine, over rows in blocks.
 
 A block of scores is one product with BLAS; of it only the rows that beat the best found so far are kept. So memory
 holds one block of scores a thread, whatever the vocabulary, and the answer does not depend on the number of threads.
@@ -51,14 +51,14 @@ class Search:
         self.inverse = np.divide(1, self.norms, out=np.zeros_like(self.norms), where=self.norms > 0)
 
     def unit_rows(self, ids: Sequence[int] | Array) -> Array:
-        """Give rows, dense, scaled to length 1; number -1 stands for a row of zeros."""
+        """Return rows, dense, scaled to length 1; number -1 stands for a row of zeros."""
         numbers = np.asarray(ids, dtype=np.int64)
         rows = dense_rows(self.matrix, np.maximum(numbers, 0)) * self.inverse[np.maximum(numbers, 0), None]
         rows[numbers < 0] = 0
         return rows
 
     def batches(self, queries: int, parts: int = 1) -> Iterator[slice]:
-        """Give the queries that are worked on together; whoever makes them dense need not do so with all at once."""
+        """Return the queries that are worked on together; whoever makes them dense need not do so with all at once."""
         step = max(1, min(BLOCK_QUERIES, _QUERY_BYTES // max(1, 4 * self.matrix.shape[1] * parts)))
         return (slice(first, first + step) for first in range(0, queries, step))
 
@@ -71,11 +71,11 @@ class Search:
         limit: int | None = None,
         combine: Combine | None = None,
     ) -> list[list[tuple[int, float]]]:
-        """Give the ``topn`` best rows of each query as (row, score), best first, ties by row.
+        """Return the ``topn`` best rows of each query as (row, score), best first, ties by row.
 
         ``queries`` has one row a query, scaled to length 1, or the shape (parts, queries, columns) where ``combine``
         makes one score of several cosines. ``excluded`` are rows that must not be the answer, for each query;
-        ``limit`` searches only the first rows. A query of zeros has no neighbours, and where cosines are combined, a row
+        ``limit`` searches only the first rows. A query of zeros has no neighbors, and where cosines are combined, a row
         of zeros is no answer: its cosines of 0 say nothing, and may make the best score.
         """
         parts = queries[None] if queries.ndim == 2 else queries
@@ -101,7 +101,7 @@ class Search:
         return ThreadPoolExecutor(check_workers(None), thread_name_prefix="firthian-search")
 
     def _scores_of_one(self, query: Array, rows: int) -> Array:
-        """Give the cosines of one query with every row; a block of rows a task, so that sums keep one order."""
+        """Return the cosines of one query with every row; a block of rows a task, so that sums keep one order."""
         scores = np.empty(rows, dtype=np.float32)
         if len(self.norms) >= KERNEL_ROWS and self.matrix.flags.c_contiguous:
             from firthian.kernels.cosines import scaled_products
@@ -171,7 +171,7 @@ class Search:
 
 
 def _top(scores: Array, topn: int) -> Array:
-    """Give the places of the best scores, best first, ties by place.
+    """Return the places of the best scores, best first, ties by place.
 
     The n-th best of the maxima of some stretches is no better than the n-th best of all, and leaves few to sort.
     """
@@ -183,7 +183,7 @@ def _top(scores: Array, topn: int) -> Array:
 
 
 def _candidates(scores: Array, bar: Array, topn: int, first: int) -> tuple[Array, Array] | None:
-    """Give at most ``topn`` scores of each query above its bar, in the order of rows, padded with minus infinity."""
+    """Return at most ``topn`` scores of each query above its bar, in the order of rows, padded with minus infinity."""
     wanted = scores > bar[:, None]
     numbers = np.count_nonzero(wanted, axis=1)
     for query in np.flatnonzero(numbers > topn):
@@ -212,7 +212,7 @@ def three_cos_mul(cosines: Array, scale: float = 0.5, offset: float = 0.5) -> Ar
 
 
 def cosines_to_unit(matrix: Any) -> tuple[float, float]:
-    """Give the scale and offset that bring all cosines of these rows to 0 … 1; nothing to do where no value is negative."""
+    """Return the scale and offset that bring all cosines of these rows to 0 … 1; nothing to do where no value is negative."""
     values = matrix if isinstance(matrix, np.ndarray) else matrix.data
     nonnegative = all(
         bool((values[first : first + SIGN_BLOCK] >= 0).all()) for first in range(0, len(values), SIGN_BLOCK)
@@ -221,7 +221,7 @@ def cosines_to_unit(matrix: Any) -> tuple[float, float]:
 
 
 def row_block(matrix: Any, first: int, last: int) -> Any:
-    """Give some rows without copying them, sparse or dense."""
+    """Return some rows without copying them, sparse or dense."""
     if isinstance(matrix, np.ndarray):
         return matrix[first:last]
     import scipy.sparse
@@ -232,13 +232,13 @@ def row_block(matrix: Any, first: int, last: int) -> Any:
 
 
 def dense_rows(matrix: Any, ids: Array) -> Array:
-    """Give chosen rows as a dense matrix of its own."""
+    """Return chosen rows as a dense matrix of its own."""
     rows = matrix[ids]
     return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
 def row_norms(matrix: Any, words: Sequence[str]) -> Array:
-    """Give the length of each row; a row that is not finite is an error that names its word."""
+    """Return the length of each row; a row that is not finite is an error that names its word."""
     rows = int(matrix.shape[0])
     norms = np.empty(rows, dtype=np.float32)
 

@@ -79,7 +79,7 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
 
 
 def sound_record(record: Any) -> dict[str, Any]:
-    """Give a record that a file held; a ValueError where a part is not of the kind that is looked into everywhere."""
+    """Return a record that a file held; a ValueError where a part is not of the kind that is looked into everywhere."""
     if not isinstance(record, dict):
         raise ValueError
     tables = [record.get(name, {}) for name in ("counts", "options", "stats")]
@@ -92,7 +92,7 @@ def sound_record(record: Any) -> dict[str, Any]:
 
 
 def _words_as_bytes(vocabulary: Vocabulary) -> bytes:
-    """Give the words one a line; each must be a line of its own, and occur once."""
+    """Return the words one a line; each must be a line of its own, and occur once."""
     if len(vocabulary.index) and any("\n" in word for word in vocabulary.words):
         word = next(word for word in vocabulary.words if "\n" in word)
         raise FirthianError(f"the word {word!r} has a line break in it", hint="rename it before saving")

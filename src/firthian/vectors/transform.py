@@ -1,4 +1,4 @@
-"""Vectors made from vectors: scaled, centred, combined, rotated onto others.
+"""Vectors made from vectors: scaled, centerd, combined, rotated onto others.
 
 Each result remembers what was done in ``record["transforms"]``. What belonged to the old geometry (context vectors,
 covariances, biases) is left behind; ``subset`` alone keeps it.
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 PER_DIMENSION = ("eigenvalues", "singular_values")
 
 #: Extras that belong to all words together: none has a row a word, though it may have as many rows as there are words.
-OF_ALL_WORDS = (*PER_DIMENSION, "centre", "mean_vector", "dictionary")
+OF_ALL_WORDS = (*PER_DIMENSION, "center", "mean_vector", "dictionary")
 
 #: Transforms after which a dimension is still that of the decomposition, times a number.
-_KEEP_DIMENSIONS = ("subset", "centred", "eigenvalue_power")
+_KEEP_DIMENSIONS = ("subset", "centerd", "eigenvalue_power")
 
 
 class Alignment(NamedTuple):
@@ -78,7 +78,7 @@ def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
 
 
 def _core(ids: Array, core: int) -> int | None:
-    """Give how many of the chosen words are of the core of psd; None where these are not the first of them.
+    """Return how many of the chosen words are of the core of psd; None where these are not the first of them.
 
     >>> _core(np.array([4, 0, 7]), 5), _core(np.array([7, 0]), 5)
     (2, None)
@@ -88,14 +88,14 @@ def _core(ids: Array, core: int) -> int | None:
     return number if inside[:number].all() else None
 
 
-def normalised(vectors: Vectors) -> Vectors:
+def normalized(vectors: Vectors) -> Vectors:
     """Scale every vector to length 1; vectors of zeros stay."""
     inverse = vectors.searcher.inverse
     if isinstance(vectors.matrix, np.ndarray):
-        return derived(vectors, vectors.matrix * inverse[:, None], "normalised")
+        return derived(vectors, vectors.matrix * inverse[:, None], "normalized")
     matrix = vectors.matrix.copy()
     matrix.data = matrix.data * np.repeat(inverse, np.diff(matrix.indptr))
-    return derived(vectors, matrix, "normalised")
+    return derived(vectors, matrix, "normalized")
 
 
 def combined(vectors: Vectors, how: str) -> Vectors:
@@ -145,30 +145,30 @@ def _current_power(vectors: Vectors) -> float:
     return float(power)
 
 
-def centred(vectors: Vectors) -> Vectors:
+def centerd(vectors: Vectors) -> Vectors:
     """Subtract the mean vector."""
-    matrix = _dense(vectors, "centring")
-    return derived(vectors, matrix - _mean(matrix), "centred")
+    matrix = _dense(vectors, "centering")
+    return derived(vectors, matrix - _mean(matrix), "centerd")
 
 
 def without_top_components(vectors: Vectors, number: int) -> Vectors:
-    """Centre, and remove the ``number`` strongest principal components (Mu and Viswanath 2018, algorithm 1)."""
+    """Center, and remove the ``number`` strongest principal components (Mu and Viswanath 2018, algorithm 1)."""
     matrix = _dense(vectors, "removing components")
     if not 0 <= number <= vectors.vector_size:
         raise FirthianError(
             f"cannot remove {number} of {vectors.vector_size} components", hint="dim/100 of them is usual"
         )
-    centre = matrix - _mean(matrix)
+    center = matrix - _mean(matrix)
     with one_blas_thread():
         covariance = np.zeros((vectors.vector_size, vectors.vector_size))
-        for first in range(0, len(centre), BLOCK_ROWS):
-            block = centre[first : first + BLOCK_ROWS].astype(np.float64)
+        for first in range(0, len(center), BLOCK_ROWS):
+            block = center[first : first + BLOCK_ROWS].astype(np.float64)
             covariance += block.T @ block
         strongest = np.linalg.eigh(covariance)[1][:, vectors.vector_size - number :].astype(np.float32)
-        for first in range(0, len(centre), BLOCK_ROWS):
-            block = centre[first : first + BLOCK_ROWS]
+        for first in range(0, len(center), BLOCK_ROWS):
+            block = center[first : first + BLOCK_ROWS]
             block -= (block @ strongest) @ strongest.T
-    return derived(vectors, centre, "without_top_components", number=number)
+    return derived(vectors, center, "without_top_components", number=number)
 
 
 def align_to(vectors: Vectors, other: Vectors, topn: int) -> Alignment:
@@ -194,7 +194,7 @@ def align_to(vectors: Vectors, other: Vectors, topn: int) -> Alignment:
         for first in range(0, len(shared), BLOCK_ROWS):
             last = first + BLOCK_ROWS
             cross += mine[first:last].T.astype(np.float64) @ theirs[first:last].astype(np.float64)
-        # R = U·Vᵀ maximises tr(RᵀAᵀB), where AᵀB = U·Σ·Vᵀ.
+        # R = U·Vᵀ maximizes tr(RᵀAᵀB), where AᵀB = U·Σ·Vᵀ.
         left, _, right = np.linalg.svd(cross)
         rotation = (left @ right).astype(np.float32)
         turned = np.empty_like(matrix)
@@ -220,7 +220,7 @@ def _dense(vectors: Vectors, what: str) -> Array:
 
 
 def _mean(matrix: Array) -> Array:
-    """Give the mean row, summed in double precision in fixed blocks."""
+    """Return the mean row, summed in double precision in fixed blocks."""
     total = np.zeros(matrix.shape[1])
     for first in range(0, len(matrix), BLOCK_ROWS):
         total += matrix[first : first + BLOCK_ROWS].sum(axis=0, dtype=np.float64)

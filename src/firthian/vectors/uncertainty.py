@@ -33,7 +33,7 @@ SCORES = ("cosine", "product-kernel")
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class Neighbor:
     """A similar word, its score, and the interval of the score (of the cosine; None for other scores)."""
 
     word: str
@@ -59,7 +59,7 @@ class WordUncertainty:
     excess: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fields by name."""
+        """Return the fields by name."""
         return asdict(self)
 
 
@@ -73,12 +73,12 @@ class Answer:
 
 
 def has_uncertainty(vectors: Vectors) -> bool:
-    """Say whether the vectors are distributions."""
+    """Check whether the vectors are distributions."""
     return "covariances" in vectors.extras or "variances" in vectors.extras
 
 
 def covariances(vectors: Vectors, numbers: Sequence[int] | Array) -> Array:
-    """Give the covariance matrices of some words, (n, d, d) in float64, inflated where the record says so."""
+    """Return the covariance matrices of some words, (n, d, d) in float64, inflated where the record says so."""
     _require(vectors)
     rows, d = np.asarray(numbers, dtype=np.int64), vectors.vector_size
     if "covariances" in vectors.extras:
@@ -91,7 +91,7 @@ def covariances(vectors: Vectors, numbers: Sequence[int] | Array) -> Array:
 
 
 def variances(vectors: Vectors, numbers: Sequence[int] | Array | slice) -> Array:
-    """Give the variances of the dimensions of some words, (n, d) in float64, inflated where the record says so."""
+    """Return the variances of the dimensions of some words, (n, d) in float64, inflated where the record says so."""
     _require(vectors)
     rows = numbers if isinstance(numbers, slice) else np.asarray(numbers, dtype=np.int64)
     d = vectors.vector_size
@@ -112,7 +112,7 @@ def _inflated(vectors: Vectors, spread: Array) -> Array:
 
 
 def similarity_interval(vectors: Vectors, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
-    """Give the central interval of the cosine of two words, under their posteriors.
+    """Return the central interval of the cosine of two words, under their posteriors.
 
     By the moments of both vectors, on the scale of atanh, so that it stays within -1 and 1. Noise turns vectors away from
     each other: where a word is uncertain the interval lies below the cosine of the means. A word with itself has none.
@@ -123,10 +123,10 @@ def similarity_interval(vectors: Vectors, first: str, second: str, level: float 
 
 def most_similar(
     vectors: Vectors, word: str, topn: int = 10, score: str = "cosine", level: float | None = None
-) -> list[Neighbour]:
-    """Give the words most similar to one, by cosine (with intervals at ``level``) or by the product kernel.
+) -> list[Neighbor]:
+    """Return the words most similar to one, by cosine (with intervals at ``level``) or by the product kernel.
 
-    The score ``product-kernel`` is the log of the normalised kernel between the distributions: 0 for equal ones.
+    The score ``product-kernel`` is the log of the normalized kernel between the distributions: 0 for equal ones.
     """
     number = vectors.vocabulary[word]
     if score not in SCORES:
@@ -139,13 +139,13 @@ def most_similar(
     best = np.argsort(-values, kind="stable")[: max(0, min(topn, len(vectors) - 1))]
     words = vectors.vocabulary.words
     if level is None or score != "cosine":
-        return [Neighbour(words[k], float(values[k])) for k in best]
+        return [Neighbor(words[k], float(values[k])) for k in best]
     low, high = _intervals(vectors, number, best, level)
-    return [Neighbour(words[k], float(values[k]), float(a), float(b)) for k, a, b in zip(best, low, high, strict=True)]
+    return [Neighbor(words[k], float(values[k]), float(a), float(b)) for k, a, b in zip(best, low, high, strict=True)]
 
 
 def product_kernel(vectors: Vectors, word: str, others: Sequence[str] | None = None) -> Array:
-    """Give the log of the normalised probability product kernel of a word with others (all, when none are named).
+    """Return the log of the normalized probability product kernel of a word with others (all, when none are named).
 
     K(i, j) = integral of q_i q_j = N(0; m_i - m_j, S_i + S_j) (Jebara et al. 2004), over sqrt(K(i, i) K(j, j)).
     """
@@ -188,7 +188,7 @@ def uncertainty(vectors: Vectors, word: str) -> WordUncertainty:
 
 
 def uncertainties(vectors: Vectors) -> dict[str, Array]:
-    """Give what ``uncertainty`` says of every word, as arrays by name: for tables and other tools."""
+    """Return what ``uncertainty`` says of every word, as arrays by name: for tables and other tools."""
     _require(vectors)
     parts = []
     for part in _blocks(len(vectors), vectors.vector_size):
@@ -211,7 +211,7 @@ def uncertainties(vectors: Vectors) -> dict[str, Array]:
 def least_certain(
     vectors: Vectors, topn: int = 20, min_count: int = 0, at_equal_count: bool = False
 ) -> list[WordUncertainty]:
-    """Give the words that the model is least sure of, among those seen at least ``min_count`` times.
+    """Return the words that the model is least sure of, among those seen at least ``min_count`` times.
 
     The trace follows the count of a word closely. ``at_equal_count`` ranks by what is left of its logarithm when a
     curve through the counts is taken away: words that are uncertain for another reason than being rare.
@@ -309,7 +309,7 @@ def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tu
 
 
 def _cosine_moments(m: Array, s: Array, n: Array, t: Array) -> tuple[Array, Array]:
-    """Give mean and variance of the cosine of u ~ N(m, s) and v ~ N(n, t), each row of m and s with each of n and t.
+    """Return mean and variance of the cosine of u ~ N(m, s) and v ~ N(n, t), each row of m and s with each of n and t.
 
     cos = p/sqrt(a·b) with p = u·v, a = u·u, b = v·v, whose means and covariances are known. The first terms of its series
     about their means hold also where noise is as large as the vectors, and where these point the same way:
@@ -339,7 +339,7 @@ def _blocks(number: int, dimension: int) -> Iterator[slice]:
 
 
 def residual(x: Array, y: Array) -> Array:
-    """Give what is left of y when a cubic in x is taken away, fitted by least squares."""
+    """Return what is left of y when a cubic in x is taken away, fitted by least squares."""
     spread = x.std()
     if spread == 0:
         return np.asarray(y - y.mean())

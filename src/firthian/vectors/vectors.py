@@ -23,11 +23,11 @@ from firthian.vectors.store import load_vectors, save_vectors
 if TYPE_CHECKING:
     from firthian.counts.counts import Counts
     from firthian.text.tokenizer import Tokenizer
-    from firthian.vectors.uncertainty import Answer, Neighbour, WordUncertainty
+    from firthian.vectors.uncertainty import Answer, Neighbor, WordUncertainty
 
 
 #: (word, score), best first.
-Neighbours = list[tuple[str, float]]
+Neighbors = list[tuple[str, float]]
 
 MISSING = ("error", "skip", "zero")
 ANALOGY_METHODS = ("3cosadd", "3cosmul")
@@ -118,7 +118,7 @@ class Vectors:
         return Search(self.matrix, self.vocabulary.words)
 
     def numbers(self, words: Iterable[str], missing: str = "error") -> list[int]:
-        """Give the row of each word; an unknown one is an error, left out (``skip``) or -1 (``zero``)."""
+        """Return the row of each word; an unknown one is an error, left out (``skip``) or -1 (``zero``)."""
         if missing not in MISSING:
             raise FirthianError(f"missing must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
         numbers: list[int] = []
@@ -134,7 +134,7 @@ class Vectors:
                 numbers.append(number)
         return numbers
 
-    # Neighbours
+    # Neighbors
 
     def most_similar(
         self,
@@ -143,11 +143,11 @@ class Vectors:
         topn: int = 10,
         missing: str = "error",
         restrict_vocab: int | None = None,
-    ) -> Neighbours:
-        """Give the words nearest by cosine to the mean of ``positive`` words minus ``negative`` ones.
+    ) -> Neighbors:
+        """Return the words nearest by cosine to the mean of ``positive`` words minus ``negative`` ones.
 
         Each may be a word, a vector, or a list of words and vectors; the words asked about are not in the answer.
-        ``restrict_vocab`` looks only at the so many most frequent words. Vectors of zeros have no neighbours.
+        ``restrict_vocab`` looks only at the so many most frequent words. Vectors of zeros have no neighbors.
         """
         query = np.zeros(self.vector_size, dtype=np.float32)
         asked: list[int] = []
@@ -163,8 +163,8 @@ class Vectors:
 
     def most_similar_many(
         self, words: Iterable[str], topn: int = 10, missing: str = "error", restrict_vocab: int | None = None
-    ) -> list[Neighbours]:
-        """Give the neighbours of each word, many words at once; those of an unknown word are an empty list."""
+    ) -> list[Neighbors]:
+        """Return the neighbors of each word, many words at once; those of an unknown word are an empty list."""
         numbers = self.numbers(words, _zero(missing))
         found: list[list[tuple[int, float]]] = []
         for batch in self.searcher.batches(len(numbers)):
@@ -174,14 +174,14 @@ class Vectors:
         return self._named(found)
 
     def nearest_to(self, vectors: Any, topn: int = 10, restrict_vocab: int | None = None) -> Any:
-        """Give the words nearest to a vector, or to each row of a matrix: a list, or a list of lists."""
+        """Return the words nearest to a vector, or to each row of a matrix: a list, or a list of lists."""
         queries = self._checked(vectors)
         found = self._named(self.searcher.nearest(unit(queries), topn, limit=restrict_vocab))
         return found[0] if np.ndim(vectors) == 1 else found
 
     def analogy(
         self, a: str, b: str, c: str, topn: int = 10, method: str = "3cosadd", restrict_vocab: int | None = None
-    ) -> Neighbours:
+    ) -> Neighbors:
         """Answer *a is to b as c is to …*; the three words are not among the answers.
 
         ``3cosadd`` is the cosine with b - a + c, ``3cosmul`` the product of Levy and Goldberg 2014.
@@ -194,7 +194,7 @@ class Vectors:
         topn: int = 1,
         method: str = "3cosadd",
         restrict_vocab: int | None = None,
-    ) -> list[Neighbours]:
+    ) -> list[Neighbors]:
         """Answer many analogies at once."""
         if method not in ANALOGY_METHODS:
             raise FirthianError(f"there is no analogy method {method!r}", hint=suggest(method, ANALOGY_METHODS))
@@ -213,13 +213,13 @@ class Vectors:
         return self._named(found)
 
     def similarity(self, first: str, second: str, missing: str = "error") -> float:
-        """Give the cosine of two words."""
+        """Return the cosine of two words."""
         numbers = self.numbers([first, second], _zero(missing))
         one, other = self.searcher.unit_rows(numbers)
         return float(one @ other)
 
     def doesnt_match(self, words: Iterable[str], missing: str = "error") -> str:
-        """Give the word farthest from the mean of all."""
+        """Return the word farthest from the mean of all."""
         given = list(words)
         known = [word for word, number in zip(given, self.numbers(given, _zero(missing)), strict=True) if number >= 0]
         if not known:
@@ -236,7 +236,7 @@ class Vectors:
         missing: str = "skip",
         tokenizer: Tokenizer | None = None,
     ) -> Array:
-        """Give the mean vector of a text, or of tokens; zeros for a text without known words.
+        """Return the mean vector of a text, or of tokens; zeros for a text without known words.
 
         A text is cut into words as the corpus was. ``weighting="sif"`` weighs frequent words less (Arora, Liang and
         Ma 2017, ``smoothing`` is their a).
@@ -246,17 +246,17 @@ class Vectors:
     # Vectors that are distributions (recipes bayes and bayes-svi)
 
     def similarity_interval(self, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
-        """Give the central interval of the cosine of two words, for vectors that are distributions."""
+        """Return the central interval of the cosine of two words, for vectors that are distributions."""
         from firthian.vectors import uncertainty
 
         return uncertainty.similarity_interval(self, first, second, level)
 
     def most_similar_with_intervals(
         self, word: str, topn: int = 10, score: str = "cosine", level: float = 0.9
-    ) -> list[Neighbour]:
-        """Give the nearest words with intervals of their cosines, or by the ``product-kernel`` of distributions.
+    ) -> list[Neighbor]:
+        """Return the nearest words with intervals of their cosines, or by the ``product-kernel`` of distributions.
 
-        A vector of zeros has no neighbours by cosine.
+        A vector of zeros has no neighbors by cosine.
         """
         from firthian.vectors import uncertainty
 
@@ -293,9 +293,9 @@ class Vectors:
         """Keep the first so many words, or the named ones in the order given."""
         return transform.subset(self, words)
 
-    def normalised(self) -> Vectors:
+    def normalized(self) -> Vectors:
         """Scale every vector to length 1."""
-        return transform.normalised(self)
+        return transform.normalized(self)
 
     def combined(self, how: str = "u+c") -> Vectors:
         """Combine word vectors u and context vectors c: ``u``, ``u+c`` or ``mean``."""
@@ -305,12 +305,12 @@ class Vectors:
         """Weigh the dimensions of a decomposition anew: Q·Λ^power."""
         return transform.with_eigenvalue_power(self, power)
 
-    def centred(self) -> Vectors:
+    def centerd(self) -> Vectors:
         """Subtract the mean vector."""
-        return transform.centred(self)
+        return transform.centerd(self)
 
     def without_top_components(self, number: int) -> Vectors:
-        """Centre, and remove the strongest principal components."""
+        """Center, and remove the strongest principal components."""
         return transform.without_top_components(self, number)
 
     def align_to(self, other: Vectors, topn: int = 20) -> transform.Alignment:
@@ -331,7 +331,7 @@ class Vectors:
     # For other tools
 
     def to_gensim(self) -> Any:
-        """Give a ``gensim.models.KeyedVectors`` with the same words, vectors and counts."""
+        """Return a ``gensim.models.KeyedVectors`` with the same words, vectors and counts."""
         from firthian.vectors.formats.gensim import to_gensim
 
         return to_gensim(self)
@@ -378,7 +378,7 @@ class Vectors:
         return vectors_as_html(self)
 
     def _checked(self, vectors: Any) -> Array:
-        """Give vectors of the user as a finite matrix with our number of columns."""
+        """Return vectors of the user as a finite matrix with our number of columns."""
         rows = np.atleast_2d(read_numbers(vectors))
         if rows.ndim != 2 or rows.shape[1] != self.vector_size:
             raise FirthianError(
@@ -389,7 +389,7 @@ class Vectors:
             raise FirthianError("a vector holds numbers that are not finite", hint="check where it comes from")
         return rows
 
-    def _named(self, found: list[list[tuple[int, float]]]) -> list[Neighbours]:
+    def _named(self, found: list[list[tuple[int, float]]]) -> list[Neighbors]:
         words = self.vocabulary.words
         return [[(words[number], score) for number, score in some] for some in found]
 

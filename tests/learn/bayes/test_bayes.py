@@ -1,4 +1,4 @@
-"""Variational logistic factorisation: the slow twin, the monotone bound, coordinate maxima, a planted answer."""
+"""Variational logistic factorization: the slow twin, the monotone bound, coordinate maxima, a planted answer."""
 
 from __future__ import annotations
 

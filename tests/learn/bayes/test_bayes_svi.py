@@ -406,7 +406,7 @@ def test_documents_in_batches_lose_nothing():
 def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):
     stream = BayesStream(vector_size=30, min_count=2)
     for call in (stream.vectors, lambda: stream.save(tmp_path / "x")):
-        with pytest.raises(ft.FirthianError, match="nothing has been learnt yet"):
+        with pytest.raises(ft.FirthianError, match="nothing has been learned yet"):
             call()
     with pytest.raises(ft.FirthianError, match="the first batch has 2 words seen 2 times, fewer than the 30"):
         stream.partial_fit(["a b", "a b"])

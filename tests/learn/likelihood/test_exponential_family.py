@@ -252,7 +252,7 @@ def test_a_log_link_keeps_the_means_of_the_gaussian_above_zero():
 def test_vectors_are_combined_as_asked():
     _, counts = random_counts(30)
     for recipe in ("sgns", "tweedie"):
-        options = {"centre": False} if recipe == "sgns" else {}
+        options = {"center": False} if recipe == "sgns" else {}
         u, both, mean = (
             ft.train(counts, recipe, vector_size=3, combine=how, **options) for how in ("u", "u+c", "mean")
         )
@@ -323,14 +323,14 @@ def test_a_prior_shortens_the_steps_of_rare_rows():
     np.testing.assert_allclose(moved[2], moved[0] * (mass / (mass + most))[:, np.newaxis], rtol=1e-4, atol=1e-6)
 
 
-def test_vectors_are_centred_where_words_weigh_as_the_root_of_their_events():
+def test_vectors_are_centerd_where_words_weigh_as_the_root_of_their_events():
     matrix, counts = random_counts(30)
-    plain, centred = (ft.train(counts, "sgns", vector_size=5, centre=centre) for centre in (False, True))
+    plain, centerd = (ft.train(counts, "sgns", vector_size=5, center=center) for center in (False, True))
     # A row's events are its counts and k times as many.
     weights = np.sqrt(matrix.sum(axis=1))
     mean = weights @ plain.matrix.astype(np.float64) / weights.sum()
-    np.testing.assert_allclose(centred.extras["mean_vector"], mean, atol=1e-5)
-    np.testing.assert_allclose(centred.matrix, plain.matrix - mean, atol=1e-5)
+    np.testing.assert_allclose(centerd.extras["mean_vector"], mean, atol=1e-5)
+    np.testing.assert_allclose(centerd.matrix, plain.matrix - mean, atol=1e-5)
 
 
 def test_every_solver_reaches_the_same_value_from_a_common_start():

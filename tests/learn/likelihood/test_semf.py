@@ -1,4 +1,4 @@
-"""Supervised EMF: what analogies add to the objective, how questions are divided, what is learnt from them."""
+"""Supervised EMF: what analogies add to the objective, how questions are divided, what is learned from them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_questions_that_do_not_fit_the_memory_are_refused_before_the_work(tmp_pa
         ft.train(counts, "semf", vector_size=4, analogies=str(path), memory="256MB")
 
 
-def test_what_is_taught_is_learnt(tmp_path):
+def test_what_is_taught_is_learned(tmp_path):
     _, counts = random_counts(40, seed=3)
     words = counts.vocabulary.words
     rng = np.random.default_rng(0)

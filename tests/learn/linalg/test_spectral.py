@@ -45,7 +45,7 @@ def test_singular_values_agree_with_scipy(shape):
     u, s, v = top_singular(SparseOperator.of(matrix), rank, Run(), tolerance=1e-4)
     u1, s1, v1 = scipy.sparse.linalg.svds(matrix.astype(np.float64), k=rank, random_state=0)
     np.testing.assert_allclose(s, s1[::-1], rtol=2e-5)
-    # The last vectors lie beside close neighbours: compare the well-separated part.
+    # The last vectors lie beside close neighbors: compare the well-separated part.
     assert angle(u[:, :8], u1) < 1e-2
     assert angle(v[:, :8], v1.T) < 1e-2
     np.testing.assert_allclose(u.T @ u, np.eye(rank), atol=1e-4)

@@ -56,7 +56,7 @@ def test_block_descent_equals_its_dense_twin(counts, ridge):
     g, w, seen = dense_problem(counts)
     expected, losses = twin.block_descent(g, w, seen, 5, 6, ridge)
     model = WeightedPMI(counts, Run(), cut=0.05)
-    solution = BlockDescent(iterations=6, ridge=ridge, step=1.0, centre=False).solve(model, 5, Run())
+    solution = BlockDescent(iterations=6, ridge=ridge, step=1.0, center=False).solve(model, 5, Run())
     fitted = solution.words.astype(np.float64) @ solution.words.T
     assert np.abs(fitted - expected).max() < 1e-5 * max(1, np.abs(expected).max()) * 10
     assert np.allclose(solution.objective, losses, rtol=1e-4)
@@ -94,7 +94,7 @@ def test_directions_that_cancel_or_meet_a_round_number_stay_in_their_places(core
         rows = np.repeat(np.arange(4), np.diff(model.indptr))
         model.targets = chosen.targets(values, None).astype(np.float32)
         model.weights = np.where(rows == model.indices, 0, 0.5).astype(np.float32)
-        model._symmetrise(4)
+        model._symmetrize(4)
         rows, columns, targets = np.repeat(np.arange(4), np.diff(model.indptr)), model.indices, model.targets
     else:
         ids = np.array([0, 1, -1, -1])
@@ -144,7 +144,7 @@ def test_a_larger_ridge_gives_shorter_vectors():
 
 def test_eigenvalue_power_scales_the_columns():
     counts = ft.count(corpus(), window=3, min_count=1)
-    half, none = (ft.train(counts, "psd", vector_size=5, eigenvalue_power=power, centre=False) for power in (0.5, 0.0))
+    half, none = (ft.train(counts, "psd", vector_size=5, eigenvalue_power=power, center=False) for power in (0.5, 0.0))
     scale = np.sqrt(half.extras["eigenvalues"])
     assert np.allclose(half.matrix, none.matrix * scale, rtol=1e-4, atol=1e-6)
 
@@ -199,18 +199,18 @@ def test_words_without_a_ridge_that_see_one_topic_only():
     assert np.abs(added.matrix).max() < 100
 
 
-def test_vectors_are_centred_and_lead_back_to_the_factor():
+def test_vectors_are_centerd_and_lead_back_to_the_factor():
     counts = ft.count(corpus(), window=3, min_count=1)
-    plain, centred = (
-        ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25, centre=centre) for centre in (False, True)
+    plain, centerd = (
+        ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25, center=center) for center in (False, True)
     )
-    assert np.abs(centred.matrix.mean(axis=0)).max() < 1e-5
-    factors = [PSDFactor(vectors, "a test").rows() for vectors in (plain, centred)]
+    assert np.abs(centerd.matrix.mean(axis=0)).max() < 1e-5
+    factors = [PSDFactor(vectors, "a test").rows() for vectors in (plain, centerd)]
     assert np.allclose(*factors, atol=1e-5)
-    assert np.allclose(PSDFactor(centred, "a test").shown(factors[0]), centred.matrix, atol=1e-5)
-    with pytest.raises(FirthianError, match=r"a test needs vectors as they were trained, .*normalised"):
-        PSDFactor(centred.normalised(), "a test")
-    PSDFactor(centred.subset(5), "a test")
+    assert np.allclose(PSDFactor(centerd, "a test").shown(factors[0]), centerd.matrix, atol=1e-5)
+    with pytest.raises(FirthianError, match=r"a test needs vectors as they were trained, .*normalized"):
+        PSDFactor(centerd.normalized(), "a test")
+    PSDFactor(centerd.subset(5), "a test")
 
 
 def test_blockwise_with_every_word_in_the_core_is_psd():
@@ -224,7 +224,7 @@ def test_blockwise_with_every_word_in_the_core_is_psd():
 def test_blockwise_words_are_regressions_on_the_core(context):
     counts = ft.count(corpus(), window=3, min_count=1, context=context)
     core = 30
-    vectors = ft.train(counts, "psd-blockwise", vector_size=5, core=core, band_ridges="2,4", centre=False)
+    vectors = ft.train(counts, "psd-blockwise", vector_size=5, core=core, band_ridges="2,4", center=False)
     x = counts.to_scipy().toarray().astype(np.float64)
     total, row, column = x.sum(), x.sum(axis=1), x.sum(axis=0)
     stats = vectors.record["stats"]
@@ -292,7 +292,7 @@ def test_words_are_added_to_vectors_older_than_their_unigrams():
     for name in ("row_shares", "column_shares"):
         del vectors.extras[name]
     old = vectors.add_words(new)
-    assert old.extras.keys() == {"eigenvalues", "centre"}
+    assert old.extras.keys() == {"eigenvalues", "center"}
     assert not np.array_equal(old["novel"], known["novel"])
     base = PSDFactor(vectors, "a test")
     relations = relate(new, np.array([new.vocabulary["novel"]]), _core_ids(vectors, new, 40), base.scale)
@@ -341,8 +341,8 @@ def test_text_with_an_added_word_is_scored_with_the_counts_of_training():
     new = ft.count([text.replace("w7 ", "novel ") for text in texts], window=3, min_count=1)
     vectors = ft.train(counts, "psd", vector_size=6).add_words(new)
     tokens, place = ["w0", "novel", "w4"], 1
-    for normalise in (False, True):
-        terms = TextModel(vectors, counts, "seen", normalise).log_prob(tokens).terms
+    for normalize in (False, True):
+        terms = TextModel(vectors, counts, "seen", normalize).log_prob(tokens).terms
         assert np.isfinite(terms).all()
     # nothing is known of the new word's pairs: its own term is what the vectors say
     plain, seen = (TextModel(vectors, counts, residuals).log_prob(tokens).terms for residuals in ("none", "seen"))
@@ -365,7 +365,7 @@ def test_the_likelihood_agrees_with_brute_force(context, residuals):
     counts = ft.count(corpus(), window=3, min_count=1, context=context)
     vectors = ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25)
     model = TextModel(vectors, counts, residuals)
-    power_half = ft.train(counts, "psd", vector_size=5, centre=False)
+    power_half = ft.train(counts, "psd", vector_size=5, center=False)
     factor = power_half.matrix.astype(np.float64)
     x = counts.to_scipy().toarray().astype(np.float64)
     g, _ = twin.targets_and_weights(x, 0.02, 0.01)
@@ -382,11 +382,11 @@ def test_the_likelihood_agrees_with_brute_force(context, residuals):
     assert score.unknown == 1
     assert np.allclose(score.terms, expected, atol=1e-4)
     assert score.total == pytest.approx(expected.sum(), abs=1e-3)
-    normalised = TextModel(vectors, counts, residuals, normalise=True)
-    everything = normalised.next_word(["w0", "w4"], topn=len(vectors))
+    normalized = TextModel(vectors, counts, residuals, normalize=True)
+    everything = normalized.next_word(["w0", "w4"], topn=len(vectors))
     assert sum(p for _, p in everything) == pytest.approx(1.0)
     likely = dict(everything)
-    assert np.exp(normalised.log_prob(["w0", "w4", "w8"]).terms[2]) == pytest.approx(likely["w8"])
+    assert np.exp(normalized.log_prob(["w0", "w4", "w8"]).terms[2]) == pytest.approx(likely["w8"])
 
 
 def test_surprising_words_are_those_of_another_topic():

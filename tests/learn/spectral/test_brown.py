@@ -15,8 +15,8 @@ from tests.learn.common import counts_of
 from tests.reference import brown as slow
 
 
-def neighbours(size, seed):
-    """Counts of neighbours, all sums distinct enough that no two merges tie."""
+def neighbors(size, seed):
+    """Counts of neighbors, all sums distinct enough that no two merges tie."""
     rng = np.random.default_rng(seed)
     return rng.poisson(rng.gamma(0.5, 8, (size, size))).astype(float) + rng.random((size, size)) * 0.01
 
@@ -28,7 +28,7 @@ def brown(matrix, **options):
 
 @pytest.mark.parametrize(("size", "classes", "seed"), [(7, 3, 0), (9, 4, 1), (9, 2, 2), (6, 6, 3), (8, 1, 4)])
 def test_the_kernel_makes_the_best_merges(size, classes, seed):
-    matrix = neighbours(size, seed).astype(np.float32).astype(float)
+    matrix = neighbors(size, seed).astype(np.float32).astype(float)
     # Many zeros, so that the shortcuts for entries that are not there are taken.
     matrix[np.random.default_rng(seed).random(matrix.shape) < 0.4] = 0
     matrix += np.diag(np.arange(1, size + 1) * 0.01).astype(np.float32)
@@ -55,7 +55,7 @@ def test_planted_classes_are_found():
 
 
 def test_features_are_one_hot_prefixes():
-    matrix, classes, bits = brown(neighbours(30, 5), classes=8, prefixes="1,2,20").features()
+    matrix, classes, bits = brown(neighbors(30, 5), classes=8, prefixes="1,2,20").features()
     assert matrix.shape[0] == 30
     assert (matrix.sum(axis=1) == 3).all()
     shared = (matrix @ matrix.T).toarray()
@@ -65,19 +65,19 @@ def test_features_are_one_hot_prefixes():
 
 
 def test_bit_strings_are_a_prefix_code():
-    _, bits = brown(neighbours(20, 6), classes=10).clusters()
+    _, bits = brown(neighbors(20, 6), classes=10).clusters()
     assert sum(2.0 ** -len(way) for way in bits) == pytest.approx(1)
     assert len(bit_strings(np.empty((0, 2), dtype=np.int64), 2)[0]) == 0
 
 
 def test_more_classes_than_words_are_as_many_as_words():
-    found, bits = brown(neighbours(4, 7), classes=100).clusters()
+    found, bits = brown(neighbors(4, 7), classes=100).clusters()
     assert sorted(found) == [0, 1, 2, 3]
     assert len(bits) == 4
 
 
-def test_words_without_neighbours_do_no_harm():
-    matrix = neighbours(12, 8)
+def test_words_without_neighbors_do_no_harm():
+    matrix = neighbors(12, 8)
     matrix[5] = matrix[:, 5] = 0
     found, _ = brown(matrix, classes=4).clusters()
     assert set(found) == {0, 1, 2, 3}
@@ -94,7 +94,7 @@ def test_the_kept_costs_are_those_of_the_definition():
     from firthian.kernels.brown import h, take_in
 
     size, slots = 80, 11
-    matrix = np.floor(neighbours(size, 9))
+    matrix = np.floor(neighbors(size, 9))
     forward, backward = (scipy.sparse.csr_array(one) for one in (matrix, matrix.T))
     table, entropic, cost, corners = np.zeros((4, slots, slots))
     totals, joint, used = np.zeros((2, slots)), np.zeros((2, slots, slots)), np.zeros(slots, dtype=bool)

@@ -66,6 +66,6 @@ def test_directions_of_zero_matrices_are_zero():
     assert not SVD(0.0).solve(Given(np.zeros((5, 5))), 2, Run()).words.any()
 
 
-def test_normalised_rows_have_length_one():
+def test_normalized_rows_have_length_one():
     rows = unit_rows(np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32))
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-6)

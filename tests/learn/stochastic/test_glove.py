@@ -188,7 +188,7 @@ def test_ways_to_combine(counts):
     assert set(made["u"].extras) == {"word_bias", "context_bias"}
 
 
-def test_reaches_what_a_general_optimiser_finds():
+def test_reaches_what_a_general_optimizer_finds():
     """Adagrad ends where L-BFGS, started there, finds next to nothing to gain."""
     texts = two_topics(documents=12, words=4)
     run = Run(executor=Threads(1))

@@ -105,7 +105,7 @@ def test_noise_follows_the_distribution():
     _, samples, _ = draw(random_stream(4000), 0, 4000, 0, REACHES)
     noise = ~samples[samples[:, 1] < 0, 1]
     found = np.bincount(noise, minlength=WORDS) / noise.size
-    # Noise that hits the neighbour is left out, which takes a little from every word alike in this uniform text.
+    # Noise that hits the neighbor is left out, which takes a little from every word alike in this uniform text.
     assert np.abs(found - weights / weights.sum()).max() < 0.01
 
 
@@ -228,7 +228,7 @@ def test_first_loss_is_that_of_zero_context_vectors():
     stats = vectors.record["stats"]
     per_pair = vectors.record["objective"][0] / np.log(2)
     assert stats["tokens"] == 60 * 30
-    assert 5 < per_pair <= 6, "one pair and five noise words, less those that hit the neighbour"
+    assert 5 < per_pair <= 6, "one pair and five noise words, less those that hit the neighbor"
 
 
 def test_objective_is_that_of_the_result():

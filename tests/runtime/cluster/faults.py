@@ -35,7 +35,7 @@ MOMENTS = {
     "count": [("reading text", 0), ("counting windows", 0), ("counting windows", 1), ("merging", 0)],
     "sgns": [("sweeps", 1), ("sweeps", 4)],
     "bayes": [("variational sweeps", 1), ("variational sweeps", 4)],
-    "psd": [("factorising", 1), ("factorising", 4)],
+    "psd": [("factorizing", 1), ("factorizing", 4)],
 }
 
 Harm = Callable[[Any, Path, Any], Any]

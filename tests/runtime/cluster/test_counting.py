@@ -76,7 +76,7 @@ def test_same_bytes(folder, folder_bytes, monkeypatch, options, shard_bytes, gro
     assert not list(folder.glob("*.partial"))
 
 
-def test_documents_are_read_here_and_tokenised_there(folder, folder_bytes):
+def test_documents_are_read_here_and_tokenized_there(folder, folder_bytes):
     documents = ["a b c", "", "b c d e"] * 20
     ft.count(documents, folder / "here", min_count=1)
     ft.count(documents, folder / "apart", min_count=1, cluster=Apart(2))

@@ -79,10 +79,10 @@ export function completing(input, model, onChoose) {
   return input;
 }
 
-/** A labelled field with completion, for a form in a panel. */
+/** A labeled field with completion, for a form in a panel. */
 export function wordField(label, value, model, onChoose) {
   const input = h("input", { value: value ?? "", id: `field-${fields + 1}` });
   const field = h("div", { class: "field" }, input);
   completing(input, model, onChoose);
-  return { input, element: h("div", { class: "labelled" }, h("label", { for: input.id }, label), field) };
+  return { input, element: h("div", { class: "labeled" }, h("label", { for: input.id }, label), field) };
 }

@@ -12,7 +12,7 @@ const word = byId("word");
 const notice = byId("notice");
 
 const TABS = [
-  ["neighbors", "Neighbours", views.neighbours],
+  ["neighbors", "Neighbors", views.neighbors],
   ["analogy", "Analogy", views.analogy],
   ["pair", "Two words", views.pair],
   ["models", "Two models", views.models, (facts) => facts.models.length > 1],
@@ -95,7 +95,7 @@ function drawTabs(state) {
       type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(name === open), "aria-controls": "panel",
       tabindex: name === open ? 0 : -1, onClick: () => change({ tab: name }),
     }, title)));
-  panel.setAttribute("aria-labelledby", `tab-${open}`);
+  panel.setAttribute("aria-labeledby", `tab-${open}`);
   if (focused) byId(`tab-${open}`).focus();
 }
 

@@ -1,5 +1,5 @@
 // A map of words: move, zoom, point, pick, lasso. Draws points (points.js) and, above them, labels and marks.
-import { groupColour, letterColour } from "./colours.js";
+import { groupColor, letterColor } from "./colors.js";
 import { Points } from "./points.js";
 import { Boxes, inside } from "./placing.js";
 
@@ -67,10 +67,10 @@ export class WordMap {
   }
 
   /** Marks some words with rings and bold labels; the first one is the word in question. */
-  mark(words, centre = false) {
+  mark(words, center = false) {
     this.wanted = words;
     this.marked = words.map((word) => this.places?.get(word)).filter((i) => i !== undefined);
-    if (centre && this.marked.length) this.goTo(this.marked[0]);
+    if (center && this.marked.length) this.goTo(this.marked[0]);
     this.redraw();
   }
 
@@ -286,7 +286,7 @@ export class WordMap {
     if (!this.data) return;
     const style = getComputedStyle(this.container);
     const parts = (style.color.match(/[\d.]+/g) ?? [0, 0, 0]).slice(0, 3).map(Number);
-    this.colours = { text: style.color, ground: style.backgroundColor, parts };
+    this.colors = { text: style.color, ground: style.backgroundColor, parts };
     this.drawLabels(new Boxes(width, height), width, height, closeness);
     if (this.polygon) this.drawPolygon();
   }
@@ -301,13 +301,13 @@ export class WordMap {
       this.drawEllipse(i, px, py);
       ink.beginPath();
       ink.arc(px, py, rank ? 4 : 6.5, 0, 2 * Math.PI);
-      ink.fillStyle = groupColour(this.data.groups[i]);
+      ink.fillStyle = groupColor(this.data.groups[i]);
       ink.fill();
       ink.lineWidth = rank ? 1 : 2;
-      ink.strokeStyle = this.colours.text;
+      ink.strokeStyle = this.colors.text;
       ink.stroke();
     });
-    this.marked.forEach((i, rank) => this.drawLabel(boxes, i, rank ? "600 13px" : "700 16px", this.colours.text, rank ? 6 : 9));
+    this.marked.forEach((i, rank) => this.drawLabel(boxes, i, rank ? "600 13px" : "700 16px", this.colors.text, rank ? 6 : 9));
     let placed = 0;
     let tried = 0;
     const size = `${Math.min(13, 11 + closeness / 3)}px`;
@@ -316,14 +316,14 @@ export class WordMap {
       const [px, py] = this.toScreen(i);
       if (px < 0 || py < 0 || px > width || py > height) continue;
       tried++;
-      if (this.drawLabel(boxes, i, size, letterColour(this.data.groups[i], this.colours.parts))) {
+      if (this.drawLabel(boxes, i, size, letterColor(this.data.groups[i], this.colors.parts))) {
         if (placed < 60) this.drawEllipse(i, px, py);
         placed++;
       }
     }
   }
 
-  drawLabel(boxes, i, font, colour, gap = 6) {
+  drawLabel(boxes, i, font, color, gap = 6) {
     const { ink } = this;
     const [px, py] = this.toScreen(i);
     const word = this.data.words[i].slice(0, 40);
@@ -334,8 +334,8 @@ export class WordMap {
     const place = boxes.beside(px, py, this.widths.get(key) + 2, height, gap);
     if (!place) return false;
     ink.lineWidth = 3;
-    ink.strokeStyle = this.colours.ground;
-    ink.fillStyle = colour;
+    ink.strokeStyle = this.colors.ground;
+    ink.fillStyle = color;
     const middle = place[1] + height / 2;
     ink.strokeText(word, place[0] + 1, middle);
     ink.fillText(word, place[0] + 1, middle);
@@ -350,11 +350,11 @@ export class WordMap {
     ink.beginPath();
     ink.ellipse(px, py, shape[0] * this.view.scale, shape[1] * this.view.scale, (-shape[2] * Math.PI) / 180, 0, 2 * Math.PI);
     ink.globalAlpha = 0.14;
-    ink.fillStyle = groupColour(this.data.groups[i]);
+    ink.fillStyle = groupColor(this.data.groups[i]);
     ink.fill();
     ink.globalAlpha = 0.6;
     ink.lineWidth = 1;
-    ink.strokeStyle = groupColour(this.data.groups[i]);
+    ink.strokeStyle = groupColor(this.data.groups[i]);
     ink.stroke();
     ink.globalAlpha = 1;
   }
@@ -366,7 +366,7 @@ export class WordMap {
     ink.closePath();
     ink.setLineDash([5, 4]);
     ink.lineWidth = 1.5;
-    ink.strokeStyle = this.colours.text;
+    ink.strokeStyle = this.colors.text;
     ink.stroke();
     ink.setLineDash([]);
   }

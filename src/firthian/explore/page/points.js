@@ -1,12 +1,12 @@
 // Many points on a canvas: WebGL where there is one, so that 100,000 of them move smoothly; else plain drawing.
-import { groupColour, groupRgb } from "./colours.js";
+import { groupColor, groupRgb } from "./colors.js";
 
 const VERTEX = `#version 300 es
-uniform vec2 centre; uniform vec2 stretch; uniform float size;
+uniform vec2 center; uniform vec2 stretch; uniform float size;
 in vec2 place; in vec3 shade;
 out vec3 tint;
 void main() {
-  gl_Position = vec4((place - centre) * stretch, 0.0, 1.0);
+  gl_Position = vec4((place - center) * stretch, 0.0, 1.0);
   gl_PointSize = size;
   tint = shade;
 }`;
@@ -15,11 +15,11 @@ const FRAGMENT = `#version 300 es
 precision mediump float;
 uniform float opacity;
 in vec3 tint;
-out vec4 colour;
+out vec4 color;
 void main() {
   float edge = length(gl_PointCoord - 0.5) * 2.0;
   float inside = opacity * (1.0 - smoothstep(0.75, 1.0, edge));
-  colour = vec4(tint * inside, inside);
+  color = vec4(tint * inside, inside);
 }`;
 
 /** Draws points; `view` is {x, y, scale}: the middle of the picture, and pixels to a unit. */
@@ -53,7 +53,7 @@ export class Points {
     gl.linkProgram(program);
     this.program = program;
     this.uniforms = Object.fromEntries(
-      ["centre", "stretch", "size", "opacity"].map((name) => [name, gl.getUniformLocation(program, name)]),
+      ["center", "stretch", "size", "opacity"].map((name) => [name, gl.getUniformLocation(program, name)]),
     );
     this.buffers = { place: gl.createBuffer(), shade: gl.createBuffer() };
   }
@@ -94,7 +94,7 @@ export class Points {
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
       gl.useProgram(this.program);
-      gl.uniform2f(this.uniforms.centre, view.x, view.y);
+      gl.uniform2f(this.uniforms.center, view.x, view.y);
       gl.uniform2f(this.uniforms.stretch, (2 * view.scale * ratio) / width, (2 * view.scale * ratio) / height);
       gl.uniform1f(this.uniforms.size, size * ratio);
       gl.uniform1f(this.uniforms.opacity, opacity);
@@ -111,7 +111,7 @@ export class Points {
       const left = (x[i] - view.x) * view.scale * ratio + width / 2;
       const top = height / 2 - (y[i] - view.y) * view.scale * ratio;
       if (left < -side || top < -side || left > width || top > height) continue;
-      flat.fillStyle = groupColour(groups[i]);
+      flat.fillStyle = groupColor(groups[i]);
       flat.fillRect(left - side / 2, top - side / 2, side, side);
     }
   }

@@ -16,7 +16,7 @@ function welcome(tools) {
   );
 }
 
-export async function neighbours(state, tools) {
+export async function neighbors(state, tools) {
   if (!state.word) return welcome(tools);
   const found = await ask("neighbors", { word: state.word, topn: 30, model: tools.model() }, tools);
   tools.mark([found.word, ...found.neighbors.map((item) => item.word)]);
@@ -24,7 +24,7 @@ export async function neighbours(state, tools) {
   return [
     h("h2", {}, found.word),
     h("p", { class: "soft" }, `${facts}number ${found.rank.toLocaleString("en")} of the vocabulary`),
-    found.neighbors.length ? bars(found.neighbors, { onWord: tools.go }) : h("p", {}, "Its vector is zero: it has no neighbours."),
+    found.neighbors.length ? bars(found.neighbors, { onWord: tools.go }) : h("p", {}, "Its vector is zero: it has no neighbors."),
   ];
 }
 
@@ -61,7 +61,7 @@ export async function pair(state, tools) {
   const form = h("form", { class: "pair", onSubmit: (event) => { event.preventDefault(); compare(); } },
     first.element, second.element, h("button", { type: "submit" }, "Compare"));
   const parts = [h("h2", {}, "Two words"), form];
-  if (!(state.word && state.with)) return [...parts, h("p", { class: "soft" }, "How alike are two words, and which neighbours do they share?")];
+  if (!(state.word && state.with)) return [...parts, h("p", { class: "soft" }, "How alike are two words, and which neighbors do they share?")];
   tools.show(parts);
   const model = tools.model();
   const [alike, one, other] = await Promise.all([
@@ -77,7 +77,7 @@ export async function pair(state, tools) {
   const range = alike.low === undefined ? "" : `, 90 % interval ${alike.low.toFixed(2)} to ${alike.high.toFixed(2)}`;
   return [...parts,
     h("p", { class: "figure" }, h("strong", {}, alike.similarity.toFixed(3)), ` cosine of ${state.word} and ${state.with}${range}`),
-    h("h3", {}, shared.length ? "Neighbours of both" : "They share no near neighbours."),
+    h("h3", {}, shared.length ? "Neighbors of both" : "They share no near neighbors."),
     bars(shared, { onWord: tools.go }),
   ];
 }
@@ -98,7 +98,7 @@ export async function models(state, tools) {
         h("button", { type: "button", class: "word", onClick: () => tools.go(item.word) }, item.word),
         h("span", { class: "moved" }, moved(item, found.beyond))))));
   return [...parts,
-    h("p", { class: "figure" }, h("strong", {}, `${found.shared} of ${found.sides[0].length}`), " neighbours are the same"),
+    h("p", { class: "figure" }, h("strong", {}, `${found.shared} of ${found.sides[0].length}`), " neighbors are the same"),
     h("div", { class: "sides" }, column(0), column(1)),
     h("p", { class: "soft" }, "The number says at which place the other model has the word."),
   ];

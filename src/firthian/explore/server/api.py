@@ -26,7 +26,7 @@ from firthian.vectors.vectors import ANALOGY_METHODS
 MOST_POINTS = 400_000
 MOST_EMBEDDED = 50_000
 
-#: So many neighbours are compared to say where a word went in another model.
+#: So many neighbors are compared to say where a word went in another model.
 _FAR = 1000
 
 #: Intervals are shown at this level.
@@ -79,7 +79,7 @@ def _facts(model: Model) -> dict[str, Any]:
 
 
 def words(state: State, prefix: str, topn: int, model: str) -> dict[str, Any]:
-    """Complete a prefix: the most frequent words that begin with it, as typed, in lower case or capitalised."""
+    """Complete a prefix: the most frequent words that begin with it, as typed, in lower case or capitalized."""
     # Words are in the order of their frequency, so the first ones found are the best.
     beginnings = tuple({prefix, prefix.lower(), prefix.capitalize()})
     found: list[str] = []
@@ -92,7 +92,7 @@ def words(state: State, prefix: str, topn: int, model: str) -> dict[str, Any]:
 
 
 def neighbors(state: State, word: str, topn: int, model: str) -> dict[str, Any]:
-    """Give the words nearest to a word by cosine; with intervals where the model has them."""
+    """Return the words nearest to a word by cosine; with intervals where the model has them."""
     chosen = state.model(model)
     vectors = chosen.vectors()
     near: list[dict[str, Any]] = [{"word": w, "score": s} for w, s in vectors.most_similar(word, topn=topn)]
@@ -120,7 +120,7 @@ def analogy(state: State, a: str, b: str, c: str, topn: int, method: str, model:
 
 
 def similarity(state: State, a: str, b: str, model: str) -> dict[str, Any]:
-    """Give the cosine of two words; with its interval where the model has one."""
+    """Return the cosine of two words; with its interval where the model has one."""
     vectors = state.model(model).vectors()
     found: dict[str, Any] = {"a": a, "b": b, "similarity": vectors.similarity(a, b)}
     if uncertainty.has_uncertainty(vectors):
@@ -129,7 +129,7 @@ def similarity(state: State, a: str, b: str, model: str) -> dict[str, Any]:
 
 
 def compare(state: State, word: str, first: str, second: str, topn: int) -> dict[str, Any]:
-    """Set the neighbours of a word in two models side by side: who is in both, who moved where."""
+    """Set the neighbors of a word in two models side by side: who is in both, who moved where."""
     sides = [state.model(first), state.model(second)]
     far = [[near for near, _ in side.vectors().most_similar(word, topn=max(_FAR, topn))] for side in sides]
     ranks = [{near: rank for rank, near in enumerate(some, 1)} for some in far]
@@ -159,7 +159,7 @@ def compare(state: State, word: str, first: str, second: str, topn: int) -> dict
 
 
 def contexts(state: State, word: str, topn: int, min_count: int, order: str) -> dict[str, Any]:
-    """Give the context words of a word in the counts, with their PMI."""
+    """Return the context words of a word in the counts, with their PMI."""
     if state.counts is None:
         raise FirthianError("there are no counts here", hint="start with: firth explore VECTORS --counts COUNTS")
     found = context_words(state.counts, word, topn, min_count, order)
@@ -167,7 +167,7 @@ def contexts(state: State, word: str, topn: int, min_count: int, order: str) -> 
 
 
 def word_map(state: State, method: str, limit: int, clusters: int, model: str) -> Any:
-    """Give points of the most frequent words; t-SNE and UMAP take time, and are kept."""
+    """Return points of the most frequent words; t-SNE and UMAP take time, and are kept."""
     if method != "pca" and limit > MOST_EMBEDDED:
         raise FirthianError(f"{method} of {limit:,} words takes too long", hint=f"ask for at most {MOST_EMBEDDED:,}")
     chosen = state.model(model)
@@ -217,7 +217,7 @@ def evaluation(state: State, model: str) -> Any:
 
 
 def _sets_here() -> list[str | Path]:
-    """Give the common test sets that lie on this machine; looking for them must not fetch them."""
+    """Return the common test sets that lie on this machine; looking for them must not fetch them."""
     from firthian.datasets.registry import find_dataset
     from firthian.datasets.store import find_here
     from firthian.evaluate.sets import SETS
@@ -268,10 +268,10 @@ QUESTIONS = (
     ),
     Question("/api/similarity", "The cosine of two words.", similarity, {"a": _WORD, "b": _WORD, "model": _MODEL}),
     Question(
-        "/api/compare", "The neighbours of a word in two models.", compare,
+        "/api/compare", "The neighbors of a word in two models.", compare,
         {
             "word": _WORD, "first": Text("The first model."), "second": Text("The second model."),
-            "topn": Whole("How many neighbours.", 20, 1, 200),
+            "topn": Whole("How many neighbors.", 20, 1, 200),
         },
     ),
     Question(
@@ -286,7 +286,7 @@ QUESTIONS = (
         {
             "method": Text("The projection.", False, "pca", METHODS),
             "limit": Whole("So many words, the most frequent.", 20_000, 2, MOST_POINTS),
-            "clusters": Whole("Groups to colour.", 12, 1, 50), "model": _MODEL,
+            "clusters": Whole("Groups to color.", 12, 1, 50), "model": _MODEL,
         },
     ),
     Question("/api/evaluation", "Scores on the test sets that are here.", evaluation, {"model": _MODEL}),

@@ -133,7 +133,7 @@ def serve(
 
 
 def check_root_path(path: str) -> str:
-    """Give a proxy's path without its last slash.
+    """Return a proxy's path without its last slash.
 
     >>> check_root_path("/words/")
     '/words'

@@ -25,7 +25,7 @@ _SLOW = ("/api/map", "/api/evaluation")
 
 
 def openapi() -> dict[str, Any]:
-    """Give the description of every path."""
+    """Return the description of every path."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "Firthian explorer", "version": __version__},

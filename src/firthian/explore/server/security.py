@@ -36,7 +36,7 @@ HEADERS = {
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host can be reached from this machine only.
+    """Return whether a host can be reached from this machine only.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
     [True, True, True, False, False]
@@ -71,7 +71,7 @@ class Hosts:
             self.names.add(socket.gethostname().lower())
 
     def allow(self, header: str) -> bool:
-        """Tell whether a Host header names this server; its port does not matter, it may be forwarded."""
+        """Return whether a Host header names this server; its port does not matter, it may be forwarded."""
         name = header.strip().lower()
         name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
         if name in self.names:
@@ -149,7 +149,7 @@ class Gate:
         return refuse(401, "the token is missing or wrong", "open the address with ?token=… that firth explore printed")
 
     def _own_page(self, origin: str | None) -> bool:
-        """Tell whether a request comes from a page of ours; what names no origin is no page, or needs none."""
+        """Return whether a request comes from a page of ours; what names no origin is no page, or needs none."""
         return origin is None or self.hosts.allow(origin.partition("://")[2])
 
     def _fits(self, given: str) -> bool:
@@ -158,7 +158,7 @@ class Gate:
 
 
 def _cookies(header: str) -> Iterator[str]:
-    """Give what cookies of our name hold.
+    """Return what cookies of our name hold.
 
     Cookies of all ports of a machine come together. Other programs write them as they like, and may have spoiled what
     the library's own reading of the whole would give; or they are explorers too.

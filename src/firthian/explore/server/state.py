@@ -47,7 +47,7 @@ class Model:
         self.opened = open_vectors(path)
 
     def vectors(self) -> Vectors:
-        """Give the vectors as they are on disk now; where these cannot be read, the last ones that could."""
+        """Return the vectors as they are on disk now; where these cannot be read, the last ones that could."""
         self.look()
         if self._cut_short:
             raise FirthianError(f"{self.name} was cut short on disk", hint="write it again: that will be noticed")
@@ -78,7 +78,7 @@ class Model:
 
 
 def _stamp(path: Path) -> Stamp:
-    """Give what changes when a file is replaced or written to."""
+    """Return what changes when a file is replaced or written to."""
     files = [path / name for name in _FILES] if path.is_dir() else [path]
     stamps = []
     for file in files:
@@ -126,7 +126,7 @@ class Jobs:
         self._jobs: dict[Any, Job] = {}
 
     def ask(self, key: Any, work: Callable[[Progress], Any], patience: float = 0.0) -> Job:
-        """Give the job of a key, started if it is new, after waiting up to ``patience`` seconds for its end.
+        """Return the job of a key, started if it is new, after waiting up to ``patience`` seconds for its end.
 
         Work that failed is given once, so that whoever waits learns why; only who asks after that starts it again.
         """
@@ -171,7 +171,7 @@ class State:
         self.jobs = Jobs()
 
     def model(self, name: str | None) -> Model:
-        """Give a model by name; the first where none is named."""
+        """Return a model by name; the first where none is named."""
         if not name:
             return next(iter(self.models.values()))
         if name not in self.models:

@@ -1,4 +1,4 @@
-"""Automatic relevance determination: a precision for each dimension, learnt, that switches unused ones off.
+"""Automatic relevance determination: a precision for each dimension, learned, that switches unused ones off.
 
 alpha_k ~ Gamma(a0, b0) is the prior precision of dimension k of every context vector. Its posterior is
 Gamma(a0 + V/2, b0 + 1/2 sum_j E[c_jk²]), for each k (the thesis prints one sum over all k; see docs/derivations/bayes.md).
@@ -44,7 +44,7 @@ class Relevance:
         return np.asarray(digamma(self.shape) - np.log(self.rates))
 
     def update(self, rows: int, squares: Array) -> Relevance:
-        """Give the posterior after ``rows`` vectors with ``squares[k]`` = sum_j E[c_jk²]."""
+        """Return the posterior after ``rows`` vectors with ``squares[k]`` = sum_j E[c_jk²]."""
         return Relevance(self.shape0, self.rate0, self.shape0 + rows / 2, self.rate0 + squares / 2)
 
     def divergence(self) -> float:

@@ -71,7 +71,7 @@ def _renew(
 
 
 def score_moments(state: State) -> tuple[Array, Array]:
-    """Give the posterior mean and variance of every score eta = w_i·z_j, as dense matrices: for small problems."""
+    """Return the posterior mean and variance of every score eta = w_i·z_j, as dense matrices: for small problems."""
     w, z = state.words.means.astype(np.float64), state.contexts.means.astype(np.float64)
     own, other = dense_covariances(state.words), dense_covariances(state.contexts)
     # Var(w·z) = zᵀ S z + wᵀ T w + tr(S T), for independent w and z
@@ -81,7 +81,7 @@ def score_moments(state: State) -> tuple[Array, Array]:
 
 
 def dense_covariances(side: Gaussians) -> Array:
-    """Give the covariances of all coordinates, dense: for small problems; fixed coordinates have none."""
+    """Return the covariances of all coordinates, dense: for small problems; fixed coordinates have none."""
     out = np.zeros((side.rows, side.size, side.size))
     if side.diagonal:
         out[:, side.free, side.free] = side.covariances

@@ -1,4 +1,4 @@
-"""Bayesian logistic factorisation: every word and every context a Gaussian, over all pairs of words.
+"""Bayesian logistic factorization: every word and every context a Gaussian, over all pairs of words.
 
 p(pair is real | i, j) = sigma(u_i·c_j + a_i + b_j), u_i ~ N(0, I), c_j ~ N(0, diag(alpha)^-1), alpha ~ Gamma.
 A pair was seen X_ij times, and stands against nu_i·p_j expected negative events, nu_i = k·x_i and p_j ~ x_j^a:
@@ -45,7 +45,7 @@ class Side:
         return int(self.indptr.size - 1)
 
     def unlisted_mass(self, run: Run) -> Array:
-        """Give the share of the background that falls on pairs that are not listed, for each row.
+        """Return the share of the background that falls on pairs that are not listed, for each row.
 
         Shares below a millionth are 0: they are sums over all contexts less sums over the listed ones, and float32 moments
         cannot tell them from rounding.
@@ -198,7 +198,7 @@ def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> S
 
 
 def transposed(side: Side) -> Side:
-    """Give the pairs as the other side sees them."""
+    """Return the pairs as the other side sees them."""
     import scipy.sparse
 
     shape = (side.rows, side.other_rate.size)

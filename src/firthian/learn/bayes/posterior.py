@@ -1,4 +1,4 @@
-"""The Gaussian posteriors of one side of a factorisation, words or contexts, and what can be done to all of them."""
+"""The Gaussian posteriors of one side of a factorization, words or contexts, and what can be done to all of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARTS = ("means", "moments", "covariances", "log_determinants")
 
 @dataclass(frozen=True)
 class Moments:
-    """What one side of a factorisation has to know of the other."""
+    """What one side of a factorization has to know of the other."""
 
     means: Array
     moments: Array
@@ -67,7 +67,7 @@ class Gaussians:
 
     @property
     def others(self) -> Moments:
-        """Give what the other side has to know; it is less to send elsewhere."""
+        """Return what the other side has to know; it is less to send elsewhere."""
         return Moments(self.means, self.moments)
 
     @property
@@ -86,7 +86,7 @@ class Gaussians:
         return (packed_size(self.size) + 15) // 16 * 16
 
     def packed_moments(self, first: int, last: int) -> Array:
-        """Give the packed second moments of some rows, in float64."""
+        """Return the packed second moments of some rows, in float64."""
         if not self.diagonal:
             return self.moments[first:last].astype(np.float64)
         out = _outer(self.means[first:last].astype(np.float64), self.width)
@@ -94,7 +94,7 @@ class Gaussians:
         return out
 
     def squares(self) -> Array:
-        """Give sum_i E[w_ik²] of each free coordinate."""
+        """Return sum_i E[w_ik²] of each free coordinate."""
         if self.diagonal:
             means = np.einsum("ik,ik->k", self.means, self.means, dtype=np.float64)
             return np.asarray(means + self.moments.sum(axis=0, dtype=np.float64))[self.free]
@@ -102,7 +102,7 @@ class Gaussians:
         return np.asarray(self.moments[:, places].sum(axis=0, dtype=np.float64))
 
     def weighted_sums(self, moment_weights: Array, mean_weights: Array, run: Run) -> tuple[Array, Array]:
-        """Give the sums of moments and of means over all rows, each with its own weights, in float64."""
+        """Return the sums of moments and of means over all rows, each with its own weights, in float64."""
 
         def mean_sum(first: int, last: int) -> Array:
             return np.asarray(mean_weights[first:last] @ self.means[first:last].astype(np.float64))
@@ -213,7 +213,7 @@ class State:
 
 
 def _outer(means: Array, width: int) -> Array:
-    """Give the packed m mᵀ of every row."""
+    """Return the packed m mᵀ of every row."""
     rows, columns, factor = triangle(means.shape[1])
     out = np.zeros((means.shape[0], width), dtype=means.dtype)
     out[:, : factor.size] = means[:, rows] * means[:, columns] * factor
@@ -221,7 +221,7 @@ def _outer(means: Array, width: int) -> Array:
 
 
 def _sub_triangle(size: int, kept: Array) -> Array:
-    """Give the places of the packed numbers of a matrix that remain when only some coordinates are kept."""
+    """Return the places of the packed numbers of a matrix that remain when only some coordinates are kept."""
     place = np.zeros((size, size), dtype=np.int64)
     rows, columns, _ = triangle(size)
     place[rows, columns] = np.arange(rows.size)
@@ -230,7 +230,7 @@ def _sub_triangle(size: int, kept: Array) -> Array:
 
 
 def _sandwich(matrix: Array, middle: Array) -> Array:
-    """Give M A Mᵀ for every A."""
+    """Return M A Mᵀ for every A."""
     return np.asarray(matrix @ middle @ matrix.T)
 
 

@@ -28,7 +28,7 @@ _LIKELIHOOD = (
 BAYES = (
     Recipe(
         "bayes",
-        "Bayesian logistic factorisation: every word a Gaussian, unused dimensions switched off",
+        "Bayesian logistic factorization: every word a Gaussian, unused dimensions switched off",
         "Sakaya 2015",
         f"{HERE}.model:BayesianLogistic",
         f"{HERE}.variational:VariationalSweeps",
@@ -44,7 +44,7 @@ BAYES = (
             Option("tolerance", 0.0, "stop when a sweep gains less than this fraction of the bound", "solver", low=0, high=1),
             Option("prune", 0.0, "drop dimensions with a smaller share of signal; 0.5 is sensible", "solver", low=0, high=1),
             Option("eigenvalue_power", 0.25, "share of each dimension's strength that words get", "solver", low=0, high=2),
-            Option("centre", False, "subtract the mean vector", "solver"),
+            Option("center", False, "subtract the mean vector", "solver"),
             Option("calibrate", True, "covariances by the logistic function's own curvature, in one more sweep", "solver"),
             Option("dtype", "float32", "precision of the work", "solver", choices=("float32", "float64")),
             Option("largest", 128, "the largest dimension that --dim auto tries", "solver", low=1),
@@ -60,7 +60,7 @@ BAYES = (
     ),
     Recipe(
         "bayes-svi",
-        "the same, learnt batch by batch from a stream of text",
+        "the same, learned batch by batch from a stream of text",
         "Sakaya 2015, Algorithm 3, improved",
         f"{HERE}.svi:StreamedLogistic",
         f"{HERE}.streaming:StochasticSweeps",
@@ -77,7 +77,7 @@ BAYES = (
             Option("forgetting", 0.85, "step = (a batch's share of a word's events)^this", "solver", low=0, high=1),
             Option("start_sweeps", 5, "full sweeps over the first batch", "solver", low=1),
             Option("eigenvalue_power", 0.25, "share of each dimension's strength that words get", "solver", low=0, high=2),
-            Option("centre", False, "subtract the mean vector", "solver"),
+            Option("center", False, "subtract the mean vector", "solver"),
         ),
         counting=DYNAMIC,
         source="tokens",

@@ -17,7 +17,7 @@ LIVE_SHARE = 0.5
 
 
 def second_moments(side: Gaussians, dimension: int) -> Array:
-    """Give sum_i E[w_i w_iᵀ] of the first ``dimension`` coordinates, in float64."""
+    """Return sum_i E[w_i w_iᵀ] of the first ``dimension`` coordinates, in float64."""
     total = side.moments.sum(axis=0, dtype=np.float64, keepdims=True)
     return np.asarray(unpack(total, side.size)[0, :dimension, :dimension])
 

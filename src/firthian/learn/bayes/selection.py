@@ -35,7 +35,7 @@ class Trial:
     live: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fields by name."""
+        """Return the fields by name."""
         return asdict(self)
 
 

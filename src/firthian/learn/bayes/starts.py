@@ -1,4 +1,4 @@
-"""Where a factorisation begins: a spectral decomposition of positive PMI, or noise."""
+"""Where a factorization begins: a spectral decomposition of positive PMI, or noise."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _EXTRA, _STEPS = 16, 4
 
 
 def noise_start(model: Any, dimension: int, run: Run) -> tuple[Array, Array]:
-    """Give small random vectors of words and contexts."""
+    """Return small random vectors of words and contexts."""
     words, contexts = model.shape
     random = run.generator(7)
     return 0.1 * random.standard_normal((words, dimension)), 0.1 * random.standard_normal((contexts, dimension))
 
 
 def spectral_start(model: Any, dimension: int, run: Run) -> tuple[Array, Array]:
-    """Give U = P·sqrt(s) and C = Q·sqrt(s), from the singular values of positive PMI; noise where there are no counts."""
+    """Return U = P·sqrt(s) and C = Q·sqrt(s), from the singular values of positive PMI; noise where there are no counts."""
     if not hasattr(model, "counts"):
         return noise_start(model, dimension, run)
     from firthian.learn.linalg.operators import SparseOperator

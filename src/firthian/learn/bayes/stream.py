@@ -70,7 +70,7 @@ class BayesStream:
 
     @property
     def tokens(self) -> int:
-        """How many tokens have been learnt from, those of words that are not yet known among them."""
+        """How many tokens have been learned from, those of words that are not yet known among them."""
         return self._tokens
 
     def note_undecodable(self, number: int) -> None:
@@ -79,7 +79,7 @@ class BayesStream:
 
     @property
     def begun(self) -> bool:
-        """Whether anything has been learnt."""
+        """Whether anything has been learned."""
         return self._stream.state is not None
 
     def partial_fit(self, documents: Iterable[str]) -> BayesStream:
@@ -132,11 +132,11 @@ class BayesStream:
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary(list(self._words), [self._totals[word] for word in self._words])
 
-    def vectors(self, eigenvalue_power: float = 0.25, centre: bool = False) -> Vectors:
-        """Give the vectors so far, with their covariances, the most frequent word first."""
+    def vectors(self, eigenvalue_power: float = 0.25, center: bool = False) -> Vectors:
+        """Return the vectors so far, with their covariances, the most frequent word first."""
         if self._stream.state is None:
-            raise FirthianError("nothing has been learnt yet", hint="call partial_fit with documents first")
-        solution = finish_stream(self._stream, self.scores, eigenvalue_power, centre)
+            raise FirthianError("nothing has been learned yet", hint="call partial_fit with documents first")
+        solution = finish_stream(self._stream, self.scores, eigenvalue_power, center)
         record = {
             "recipe": "bayes-svi",
             "paper": "Sakaya 2015, Algorithm 3, improved",
@@ -167,7 +167,7 @@ class BayesStream:
         """Write everything that is needed to go on."""
         stream = self._stream
         if stream.state is None or stream.naturals is None:
-            raise FirthianError("nothing has been learnt yet", hint="call partial_fit with documents first")
+            raise FirthianError("nothing has been learned yet", hint="call partial_fit with documents first")
         with new_folder(path, force) as folder:
             entries = {name: write_array(folder / f"{name}.npy", array) for name, array in stream.arrays().items()}
             record = {

@@ -56,7 +56,7 @@ def read_batches(
 
 
 def _lines(corpus: Corpus) -> Iterator[bytes]:
-    """Give line after line, for a piece may be larger than a batch; one that spans pieces comes in parts."""
+    """Return line after line, for a piece may be larger than a batch; one that spans pieces comes in parts."""
     for piece in corpus.pieces():
         yield from io.BytesIO(piece.text)
 
@@ -108,7 +108,7 @@ def stream_settings(
         "min_count": given.pop("min_count", 5),
         "seed": seed,
     }
-    result = {name: chosen.pop(name) for name in ("eigenvalue_power", "centre")}
+    result = {name: chosen.pop(name) for name in ("eigenvalue_power", "center")}
     batch_tokens = chosen.pop("batch_tokens")
     return StreamSettings({**arguments, **chosen, "counting": given}, result, batch_tokens)
 
@@ -124,15 +124,15 @@ def follow(
 ) -> BayesStream:
     """Learn from documents until they end; go on with the stream in ``folder``, or begin it there.
 
-    One process at a time, for what another one learnt meanwhile would be lost. A stream that goes on must have begun with
-    the same settings. What was learnt before an error or an interruption is saved; with ``stop``, the batch at hand is
-    learnt first.
+    One process at a time, for what another one learned meanwhile would be lost. A stream that goes on must have begun with
+    the same settings. What was learned before an error or an interruption is saved; with ``stop``, the batch at hand is
+    learned first.
     """
     if not hasattr(corpus, "pieces"):
         raise FirthianError(
             "a stream is one of documents, not of counts", hint="give the corpus, or - for standard input"
         )
-    # Nobody should learn after hours that there is no place for what was learnt.
+    # Nobody should learn after hours that there is no place for what was learned.
     check_parent(Path(folder))
     with locked(Path(folder), kind=".stream"):
         return _follow(corpus, Path(folder), settings, workers, progress or Silent(), stop or Stop())
@@ -155,7 +155,7 @@ def _follow(
     try:
         strict = bool(stream.options["counting"].get("strict"))
         for documents in read_batches(corpus, settings.batch_tokens, strict, stream.note_undecodable):
-            # A batch is learnt whole; a signal that comes while the next one is waited for ends the work at once.
+            # A batch is learned whole; a signal that comes while the next one is waited for ends the work at once.
             asked.patient = True
             last = stream.tokens
             try:

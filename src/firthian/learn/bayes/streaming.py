@@ -65,7 +65,7 @@ class Stream:
         """Learn from a batch; ``population`` is the mass of the whole text, the mass so far when it is not known.
 
         A text that is read ``again`` is no more text than it was: what was seen then stands for a smaller ``population``.
-        Give the bound per event of the batch's pairs *before* it is learnt from: an honest running score. The first
+        Give the bound per event of the batch's pairs *before* it is learned from: an honest running score. The first
         batch has none.
         """
         first = self.state is None
@@ -90,18 +90,18 @@ class Stream:
         return score
 
     def _shares(self, batch: Counts) -> tuple[Array, Array]:
-        """Give the share of the events so far that this batch holds, of each word and of each context."""
+        """Return the share of the events so far that this batch holds, of each word and of each context."""
         pairs = (batch.row_sums, self.row_mass), (batch.column_sums, self.column_mass)
         words, contexts = (np.divide(part, total, out=np.zeros_like(total), where=part > 0) for part, total in pairs)
         return words, contexts
 
     def _rates(self, batch: Counts) -> tuple[Array, Array]:
-        """Give the step of each word and of each context: its share of the events so far, to the power of forgetting."""
+        """Return the step of each word and of each context: its share of the events so far, to the power of forgetting."""
         words, contexts = (np.where(share > 0, share**self.forgetting, 0.0) for share in self._shares(batch))
         return words, contexts
 
     def _lifts(self, batch: Counts, scale: float) -> tuple[Array, Array]:
-        """Give the factors that make the batch's events of each word, or context, those of the whole."""
+        """Return the factors that make the batch's events of each word, or context, those of the whole."""
         factor = scale * self.likelihood.temper
         words, contexts = (
             np.divide(factor, share, out=np.zeros_like(share), where=share > 0) for share in self._shares(batch)
@@ -274,7 +274,7 @@ class StochasticSweeps:
     forgetting: float = 0.85
     start_sweeps: int = 5
     eigenvalue_power: float = 0.25
-    centre: bool = False
+    center: bool = False
 
     requires: ClassVar[tuple[str, ...]] = ("batches", "likelihood", "population")
 
@@ -309,13 +309,13 @@ class StochasticSweeps:
             skipped = 0
         if stream.state is None:
             raise FirthianError("no pair of words was seen", hint="give more text, or a wider --window")
-        return finish_stream(stream, scores, self.eigenvalue_power, self.centre)
+        return finish_stream(stream, scores, self.eigenvalue_power, self.center)
 
 
-def finish_stream(stream: Stream, scores: list[float], power: float, centre: bool) -> Solution:
+def finish_stream(stream: Stream, scores: list[float], power: float, center: bool) -> Solution:
     """Make vectors of a stream's posteriors, which are left as they are."""
     assert stream.state is not None
-    sweeps = VariationalSweeps(eigenvalue_power=power, centre=centre)
+    sweeps = VariationalSweeps(eigenvalue_power=power, center=center)
     solution = sweeps.finish(copy.deepcopy(stream.state), stream.run)
     stats = {**solution.stats, "batches": stream.batches}
     stats.pop("sweeps")

@@ -43,7 +43,7 @@ USUAL_BATCH = 1_000_000
 
 
 class StreamedLogistic:
-    """Bayesian logistic factorisation of a text that comes in batches of about ``batch_tokens`` tokens.
+    """Bayesian logistic factorization of a text that comes in batches of about ``batch_tokens`` tokens.
 
     Batches of up to ``USUAL_BATCH`` are parts of one segment of the text (4 MB), which may have fewer tokens; only larger
     ones have several segments, so that the usual batches stay as small as they were when the defaults were chosen.

@@ -1,6 +1,6 @@
 """Mean-field variational inference by full sweeps: every word, every context, every precision, to its best in turn.
 
-Each update maximises the bound over one factor with the others fixed, so the bound never falls. It is exact, and it
+Each update maximizes the bound over one factor with the others fixed, so the bound never falls. It is exact, and it
 costs nothing extra: the pass that updates the words computes the bound of the state it starts from.
 """
 
@@ -50,7 +50,7 @@ class VariationalSweeps:
     tolerance: float = 0.0
     prune: float = 0.0
     eigenvalue_power: float = 0.25
-    centre: bool = False
+    center: bool = False
     calibrate: bool = True
     dtype: str = "float32"
     largest: int = 128
@@ -128,7 +128,7 @@ class VariationalSweeps:
         return state.history[-1] - state.history[-2] < self.tolerance * abs(state.history[-1])
 
     def finish(self, state: State, run: Run, bias: str = "none") -> Solution:
-        """Make vectors of the state: pruned, with the scale shared between words and contexts, perhaps centred.
+        """Make vectors of the state: pruned, with the scale shared between words and contexts, perhaps centerd.
 
         ``bias`` says which biases the model has.
         """
@@ -152,7 +152,7 @@ class VariationalSweeps:
         balance(state, self.eigenvalue_power, run)
         d = state.dimension
         means = state.words.means[:, :d].astype(np.float32)
-        if self.centre:
+        if self.center:
             means -= means.mean(axis=0)
         extras = {"covariances" if self.covariance == "full" else "variances": _inner(state.words, d)}
         if bias != "none":
@@ -179,7 +179,7 @@ def settle(model: BayesianLogistic, state: State, run: Run) -> None:
 
 
 def _inner(side: Gaussians, dimension: int) -> Array:
-    """Give the covariances of the vectors alone, without the biases', in float32."""
+    """Return the covariances of the vectors alone, without the biases', in float32."""
     if side.diagonal:
         return np.ascontiguousarray(side.covariances[:, :dimension], dtype=np.float32)
     if side.free.size == dimension:
@@ -302,7 +302,7 @@ def _update_contexts(model: BayesianLogistic, state: State, background: list[Bac
 
 
 def _evaluate(model: BayesianLogistic, state: State, masses: Array, run: Run) -> float:
-    """Give the data's part of the bound, changing nothing."""
+    """Return the data's part of the bound, changing nothing."""
     words, contexts, noise = state.words, state.contexts, model.words.other_rate
     sums = contexts.weighted_sums(noise, noise, run)
     weights = np.stack([noise, noise], axis=1)
@@ -320,7 +320,7 @@ def _evaluate(model: BayesianLogistic, state: State, masses: Array, run: Run) ->
 
 
 def _prior_value(model: BayesianLogistic, state: State) -> float:
-    """Give the priors' part of the bound: minus the divergences of all factors."""
+    """Return the priors' part of the bound: minus the divergences of all factors."""
     d, words, contexts = state.dimension, state.words, state.contexts
     precision = np.ones(words.free.size)
     precision[d:] = model.bias_precision
@@ -343,7 +343,7 @@ def check_failures(failures: int) -> None:
 def memory_needed(
     model: BayesianLogistic, dimension: int, covariance: str, run: Run, dtype: str = "float32", states: int = 1
 ) -> int:
-    """Give the bytes that the posteriors (of so many fits) and the work on them take, biases and all."""
+    """Return the bytes that the posteriors (of so many fits) and the work on them take, biases and all."""
     size, rows, number = dimension + 2, sum(model.shape), np.dtype(dtype).itemsize
     stored = 3 * size if covariance == "diagonal" else 2 * packed_size(size) + size
     # Blocks of rows that are at work at a time; a small text has fewer.

@@ -25,7 +25,7 @@ class Alternating:
 
     ``unseen`` says how the pairs that were never seen are treated (see ``unseen.py``), ``step`` how far a step
     goes (``firthian.learn.likelihood.steps``); a ``damping`` of ``auto`` depends on how much was counted, and ``prior_events``
-    shorten the steps of rare words. A ``combine`` that is a number adds so much of the contexts to the words. ``centre``
+    shorten the steps of rare words. A ``combine`` that is a number adds so much of the contexts to the words. ``center``
     takes a mean off all word vectors. The objective after each sweep is what the treatment gives, plus the ridge.
     """
 
@@ -41,7 +41,7 @@ class Alternating:
         ridge: float = 0.0,
         sampled_zeros: int = 2048,
         combine: str | float = "u",
-        centre: bool = False,
+        center: bool = False,
     ) -> None:
         self.epochs = epochs
         self.unseen = unseen
@@ -51,7 +51,7 @@ class Alternating:
         self.ridge = ridge
         self.sampled_zeros = sampled_zeros
         self.combine = combine
-        self.centre = centre
+        self.center = center
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
@@ -63,28 +63,28 @@ class Alternating:
         rule = steps.choose(self.step, damping, self.prior_events)
         objective = sweep(model, factors, treatment, rule, self.epochs_for(model), self.ridge, run)
         stats = {"unseen": self.unseen, "halved_rows": rule.halved, "kept_rows": rule.kept, "damping": damping}
-        return solution(model, factors, objective, self.combine, stats, self.centre)
+        return solution(model, factors, objective, self.combine, stats, self.center)
 
     @staticmethod
     def usual_epochs(settings: Mapping[str, Any], tokens: int) -> int:
-        """Give what ``epochs=auto`` is for so many tokens: much text is not fitted too closely as soon."""
+        """Return what ``epochs=auto`` is for so many tokens: much text is not fitted too closely as soon."""
         return MANY_EPOCHS if tokens >= LARGE_TEXT else USUAL_EPOCHS
 
     def epochs_for(self, model: Any) -> int:
-        """Give the sweeps that are set, or the usual ones for the model's text."""
+        """Return the sweeps that are set, or the usual ones for the model's text."""
         if self.epochs == "auto":
             return self.usual_epochs({}, int(model.counts.vocabulary.counts.sum()))
         return int(self.epochs)
 
     def damping_for(self, model: Any) -> float:
-        """Give the damping that is set, or the usual one for the model's counts."""
+        """Return the damping that is set, or the usual one for the model's counts."""
         if self.damping == "auto":
             return steps.usual_damping(float(model.pairs.values.sum(dtype=np.float64)))
         return float(self.damping)
 
 
 def started(model: Any, dimension: int, run: Run) -> Factors:
-    """Give the model's own start; it takes a while, so it is not computed twice."""
+    """Return the model's own start; it takes a while, so it is not computed twice."""
     return Factors(**run.remember("factors", lambda: vars(model.start(dimension))))
 
 
@@ -141,14 +141,14 @@ def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: 
 
 
 def solution(
-    model: Any, factors: Any, objective: list[float], how: str | float, stats: dict[str, Any], centre: bool = False
+    model: Any, factors: Any, objective: list[float], how: str | float, stats: dict[str, Any], center: bool = False
 ) -> Solution:
     """Make a solution of the factors; the first number of ``objective`` is the one at the start.
 
     A number as ``how`` is the share of the contexts: words are u + how·(|u|/|c|)·c, where |u| and |c| are the usual distances
     from their means. Contexts know what a word occurs with, so that related words come closer.
 
-    ``centre`` takes a mean vector off all words, which says nothing of any of them; it is kept beside them. Words weigh as the
+    ``center`` takes a mean vector off all words, which says nothing of any of them; it is kept beside them. Words weigh as the
     square root of their events: alike, rare ones, whose vectors are mostly noise, would outvote all others; as their events, a
     few function words would.
     """
@@ -166,7 +166,7 @@ def solution(
         # with it, and with the mean, u can be had back
         facts["context_factor"] = how * _spread(factors.words, weights) / max(_spread(factors.contexts, weights), 1e-12)
         words = factors.words + np.float32(facts["context_factor"]) * factors.contexts
-    if centre:
+    if center:
         extras["mean_vector"] = _weighted_mean(words, weights).astype(np.float32)
         words = words - extras["mean_vector"]
     return Solution(words, factors.contexts, objective[1:], "stopped", facts, extras)
@@ -179,6 +179,6 @@ def _weighted_mean(vectors: Array, weights: Array) -> Array:
 
 
 def _spread(vectors: Array, weights: Array) -> float:
-    """Give the root of the mean squared distance of vectors from their mean."""
+    """Return the root of the mean squared distance of vectors from their mean."""
     mean = _weighted_mean(vectors, weights)
     return float(np.sqrt(max(np.einsum("i,ij,ij->", weights, vectors, vectors) - mean @ mean, 0.0)))

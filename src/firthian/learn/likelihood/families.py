@@ -29,15 +29,15 @@ class Family:
     share_power: float = 0.0
 
     def link(self, mu: Any, trials: Any = 1.0) -> Any:
-        """Give eta of a mean."""
+        """Return eta of a mean."""
         return np.log(mu)
 
     def inverse(self, eta: Any, trials: Any = 1.0) -> Any:
-        """Give the mean of eta."""
+        """Return the mean of eta."""
         return np.exp(eta)
 
     def variance(self, mu: Any, trials: Any = 1.0) -> Any:
-        """Give the variance of a count with this mean, up to the dispersion."""
+        """Return the variance of a count with this mean, up to the dispersion."""
         raise NotImplementedError
 
     def weight(self, mu: Any, trials: Any = 1.0) -> Any:
@@ -53,19 +53,19 @@ class Family:
         raise NotImplementedError
 
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
-        """Give minus the log likelihood, without what does not depend on eta."""
+        """Return minus the log likelihood, without what does not depend on eta."""
         raise NotImplementedError
 
     def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
-        """Give the derivative of the loss by eta."""
+        """Return the derivative of the loss by eta."""
         raise NotImplementedError
 
     def curvature(self, eta: Any, rho: Any = 0.0, x: Any = 0.0) -> Any:
-        """Give the expected second derivative of the loss by eta."""
+        """Return the expected second derivative of the loss by eta."""
         return self.weight(np.exp(eta))
 
     def unseen(self, product: Any) -> tuple[Any, Any, Any]:
-        """Give phi(u·c), its slope and its bend, where an unseen pair costs rho·phi."""
+        """Return phi(u·c), its slope and its bend, where an unseen pair costs rho·phi."""
         raise NotImplementedError
 
 
@@ -293,7 +293,7 @@ class Binomial(Family):
 
 
 def _is_zero(x: Any) -> bool:
-    """Tell whether all counts are 0: mu^(1-p) may then overflow, and 0 times infinity is no number."""
+    """Return whether all counts are 0: mu^(1-p) may then overflow, and 0 times infinity is no number."""
     return bool(np.ndim(x) == 0 and x == 0)
 
 

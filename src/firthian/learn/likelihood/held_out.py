@@ -25,7 +25,7 @@ class HeldOut:
     weights: Array | float = 1.0
 
     def predictors(self, factors: Factors) -> Array:
-        """Give eta of the pairs."""
+        """Return eta of the pairs."""
         products = np.einsum("ik,ik->i", factors.words[self.rows], factors.contexts[self.columns], dtype=np.float64)
         eta: Array = products + factors.word_bias[self.rows] + factors.context_bias[self.columns]
         return eta
@@ -69,7 +69,7 @@ def unseen_cells(
 
 
 def without_hidden(counts: Counts, pairs: SeenPairs) -> Counts:
-    """Give counts that know nothing of pairs that are held out, for a start that must not see them."""
+    """Return counts that know nothing of pairs that are held out, for a start that must not see them."""
     kept = pairs.values > 0
     indptr = np.concatenate([[0], np.cumsum(kept)])[pairs.indptr]
     indices, values = pairs.indices[kept], pairs.values[kept]

@@ -84,7 +84,7 @@ class IWLRLS:
 
     @staticmethod
     def usual_epochs(settings: Mapping[str, Any], tokens: int = 0) -> int:
-        """Give what ``epochs=auto`` is with these settings, whatever the tokens."""
+        """Return what ``epochs=auto`` is with these settings, whatever the tokens."""
         return EPOCHS[settings["solver"]]
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
@@ -108,7 +108,7 @@ class IWLRLS:
             stats["first_iteration"] = objective[1:]
             factors, likelihood, facts = self._further(model, factors, held if self.early_stop else None, way, run)
             stats |= facts
-            # where the first iteration is the best its own objective is what was minimised
+            # where the first iteration is the best its own objective is what was minimized
             objective = objective if facts.get("stopped_at") == 1 else likelihood
         return solution(model, factors, objective, self.combine, stats | way.facts())
 
@@ -161,7 +161,7 @@ class Judge:
         self.unseen = model.draw_unseen(UNSEEN_CELLS)
 
     def __call__(self, factors: Factors) -> float:
-        """Give the mean loss."""
+        """Return the mean loss."""
         loss = self.seen.loss(self.model.family, factors) + self.unseen.loss(self.model.family, factors)
         return float(loss / self.model.row_sums.sum())
 
@@ -190,7 +190,7 @@ class Sweeps:
         return sweep(model, factors, self.treatment, self.rule, 1, self.settings.ridge, run, name, turns)
 
     def facts(self) -> dict[str, Any]:
-        """Give facts for the record."""
+        """Return facts for the record."""
         return {"halved_rows": self.rule.halved, "kept_rows": self.rule.kept} if self.settings.iterations > 1 else {}
 
     def resume(self, facts: dict[str, Any]) -> None:
@@ -227,7 +227,7 @@ class Passes:
         return float(self.treatment.losses(model.side("words", factors), run, 0).sum())
 
     def facts(self) -> dict[str, Any]:
-        """Give facts for the record."""
+        """Return facts for the record."""
         squares = self.squares
         return {
             "passes": self.passes,

@@ -110,7 +110,7 @@ class Side:
         return events
 
     def renewed(self) -> Side:
-        """Give the side with the shares that belong to its biases, after these were moved."""
+        """Return the side with the shares that belong to its biases, after these were moved."""
         power = self.family.share_power
         if not self.learns_bias or power == 0:
             return self
@@ -139,7 +139,7 @@ class FirstStep:
         return replace(pairs, values=np.log(positive), weights=np.where(values > 0, weights, 0).astype(np.float32))
 
     def side(self, which: str, factors: Factors) -> Side:
-        """Give the half problem of ``words`` or ``contexts``."""
+        """Return the half problem of ``words`` or ``contexts``."""
         side = self.model.side(which, factors)
         words = which == "words"
         return replace(
@@ -206,13 +206,13 @@ class ExponentialFamily:
         return self.words, self.words
 
     def scaled_weight(self, mu: Array) -> Array:
-        """Give h = min(mu, x_max)^(2-p) and the like, scaled so that the largest is 1."""
+        """Return h = min(mu, x_max)^(2-p) and the like, scaled so that the largest is 1."""
         top = self.truncate_weights
         scaled: Array = self.family.weight(np.minimum(mu, top)) / self.family.weight(top)
         return scaled
 
     def shares(self, factors: Factors) -> tuple[Array, Array]:
-        """Give each word's and each context's part of what every pair costs."""
+        """Return each word's and each context's part of what every pair costs."""
         if isinstance(self.family, Binomial):
             # rho_ij = k·x_i·x_j^a/Z
             return self.negative * self.row_sums, self.noise
@@ -220,7 +220,7 @@ class ExponentialFamily:
         return np.exp(power * factors.word_bias), np.exp(power * factors.context_bias)
 
     def side(self, which: str, factors: Factors) -> Side:
-        """Give the half problem of ``words`` or ``contexts``."""
+        """Return the half problem of ``words`` or ``contexts``."""
         word_share, context_share = self.shares(factors)
         if which == "words":
             return Side(
@@ -256,7 +256,7 @@ class ExponentialFamily:
         return Factors(vectors, np.zeros_like(vectors), *self.marginals())
 
     def marginals(self) -> tuple[Array, Array]:
-        """Give the biases of independence, mu = x_i·x_j/x; 0 where the link is not the logarithm."""
+        """Return the biases of independence, mu = x_i·x_j/x; 0 where the link is not the logarithm."""
         if self.family.share_power == 0:
             return np.zeros(self.words), np.zeros(self.words)
         half = 0.5 * np.log(self.row_sums.sum())
@@ -283,12 +283,12 @@ class ExponentialFamily:
         return unseen_cells(self.pairs, self.row_sums, self.column_sums, number, self.run.generator(_UNSEEN_CELLS))
 
     def stats(self) -> dict[str, Any]:
-        """Give facts for the record."""
+        """Return facts for the record."""
         return {"family": self.family.name, "pairs": int(self.pairs.values.size)}
 
 
 def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
-    """Give word vectors of one length from the strongest eigenvectors of W∘G + (1 - W)∘G/2 (PSDVec's first matrix)."""
+    """Return word vectors of one length from the strongest eigenvectors of W∘G + (1 - W)∘G/2 (PSDVec's first matrix)."""
     model = WeightedPMI(counts, run)
     values = model.targets * (0.5 + 0.5 * model.weights)
     shape = (model.words, model.words)
@@ -309,7 +309,7 @@ def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
 
 
 def _prepared(counts: Counts, most: float, diagonal: bool) -> SeenPairs:
-    """Give the pairs in the types the kernels are compiled for, cut off and without the diagonal where asked."""
+    """Return the pairs in the types the kernels are compiled for, cut off and without the diagonal where asked."""
     indptr = np.asarray(counts.indptr).astype(np.int64, copy=False)
     indices = np.asarray(counts.indices).astype(np.int32, copy=False)
     values = np.asarray(counts.values).astype(np.float32, copy=False)

@@ -35,7 +35,7 @@ _STEP = Option(
     "solver",
     choices=("damped", "newton"),
 )
-_CENTRE = Option("centre", True, "the mean of all word vectors, frequent ones weighing more, is taken off", "solver")
+_CENTER = Option("center", True, "the mean of all word vectors, frequent ones weighing more, is taken off", "solver")
 _PRIOR = Option(
     "prior_events",
     1000.0,
@@ -234,7 +234,7 @@ LIKELIHOOD = (
             _PRIOR,
             _RIDGE,
             _MIXED,
-            _CENTRE,
+            _CENTER,
         ),
         counting=DYNAMIC,
         aliases=("emf", "binomial"),
@@ -242,7 +242,7 @@ LIKELIHOOD = (
     ),
     Recipe(
         "emf-amemf",
-        "explicit matrix factorisation by the paper's own algorithm: alternating gradient descent over every pair",
+        "explicit matrix factorization by the paper's own algorithm: alternating gradient descent over every pair",
         _EMF,
         f"{_MODEL}:binomial",
         f"{HERE}.amemf:AMEMF",
@@ -268,7 +268,7 @@ LIKELIHOOD = (
     ),
     Recipe(
         "semf",
-        "explicit matrix factorisation taught by known analogies",
+        "explicit matrix factorization taught by known analogies",
         _EMF,
         f"{HERE}.semf:semf",
         f"{HERE}.supervised:Supervised",
@@ -284,7 +284,7 @@ LIKELIHOOD = (
             replace(_PRIOR, default=0.0),
             _RIDGE,
             COMBINE,
-            _CENTRE,
+            _CENTER,
         ),
         counting=DYNAMIC,
         memory=_SWEEPS.plus(pair=24),

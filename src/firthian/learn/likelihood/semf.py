@@ -1,4 +1,4 @@
-"""Supervised explicit matrix factorisation: analogies that are known help to find the vectors (Li et al. 2015, eq. 14).
+"""Supervised explicit matrix factorization: analogies that are known help to find the vectors (Li et al. 2015, eq. 14).
 
 A question a : b = c : d says that u_b - u_a + u_c is a second vector of the word d, so the counts of d should be likely
 under it too: L = L(X, U C') + lambda · sum L(X_d, (u_b - u_a + u_c) C'). Each question is one more row of the problem.
@@ -69,23 +69,23 @@ class SupervisedEMF:
             )
 
     def stats(self) -> dict[str, Any]:
-        """Give facts for the record."""
+        """Return facts for the record."""
         return {**self.model.stats(), "analogies": len(self.taught.ids), "unknown_analogies": self.taught.unknown}
 
     def combined(self, factors: Factors) -> Array:
-        """Give u_b - u_a + u_c of each question."""
+        """Return u_b - u_a + u_c of each question."""
         a, b, c = self.taught.ids[:, :3].T
         vectors: Array = factors.words[b] - factors.words[a] + factors.words[c]
         return vectors
 
     def analogies(self, factors: Factors) -> Side:
-        """Give the rows of the questions as a half problem of their own."""
+        """Return the rows of the questions as a half problem of their own."""
         side = self.model.side("words", factors)
         zeros = np.zeros(len(self.taught.ids))
         return replace(side, pairs=self.pairs, left=self.combined(factors), left_bias=zeros, left_share=self.shares)
 
     def side(self, which: str, factors: Factors) -> Side:
-        """Give the half problem of ``words`` (without the questions) or ``contexts`` (with them)."""
+        """Return the half problem of ``words`` (without the questions) or ``contexts`` (with them)."""
         side = self.model.side(which, factors)
         if which == "words":
             return replace(side, more_events=self.more_events)
@@ -157,7 +157,7 @@ def split_questions(
 
 
 def _rows(pairs: SeenPairs, rows: Array, weight: float) -> SeenPairs:
-    """Give some rows, again and again where asked, their counts times a weight."""
+    """Return some rows, again and again where asked, their counts times a weight."""
     sizes = np.diff(pairs.indptr)[rows]
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     places = np.repeat(pairs.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
@@ -167,7 +167,7 @@ def _rows(pairs: SeenPairs, rows: Array, weight: float) -> SeenPairs:
 
 
 def _transposed(pairs: SeenPairs, more: SeenPairs, words: int) -> SeenPairs:
-    """Give the columns of two matrices above each other."""
+    """Return the columns of two matrices above each other."""
     import scipy.sparse
 
     matrix = scipy.sparse.vstack(

@@ -133,7 +133,7 @@ class AdagradSquares:
         return [0.5 * value for value in errors]
 
     def _first_squares(self, factors: Factors, rows: Array, columns: Array, weights: Array) -> tuple[Array, Array]:
-        """Give the sums of squares that the words and the contexts begin with: 1 as in GloVe, more where vectors are long.
+        """Return the sums of squares that the words and the contexts begin with: 1 as in GloVe, more where vectors are long.
 
         A step on a pair of weight h changes its predictor by alpha·h·r·(|u|² + |c|² + 2)/sqrt(s). The first one must not
         be longer than the error r, or errors grow from pair to pair until nothing is finite.
@@ -161,7 +161,7 @@ def _rows(pairs: SeenPairs) -> Array:
 
 
 def _parameters(vectors: Array, bias: Array, squares: Array, learns: bool) -> tuple[Array, Array, Array]:
-    """Give padded vectors, their sums of squares, and biases with theirs; an infinite sum keeps a bias where it is."""
+    """Return padded vectors, their sums of squares, and biases with theirs; an infinite sum keeps a bias where it is."""
     number, dimension = vectors.shape
     wide = np.zeros((number, padded(dimension)), dtype=np.float32)
     wide[:, :dimension] = vectors

@@ -2,7 +2,7 @@
 
 With a shared matrix M = sum_j q_j c_j c_j' / sum q, the Hessian of row i is nearly mass_i·M, so one d×d problem serves all
 rows. Which mass is a matter of taste. The true curvature (``newton``) reaches the lowest loss. The number of draws behind a
-row (``damped``) is larger, so rows with confident predictors move slowly; stopped after a few sweeps this regularises, and
+row (``damped``) is larger, so rows with confident predictors move slowly; stopped after a few sweeps this regularizes, and
 the vectors are better at every task we have (docs/derivations/exponential_family.md).
 """
 
@@ -139,7 +139,7 @@ class Descent:
 def directions(
     side: Side, gradient: Gradient, mass: Array, ridge: float, damping: float, floor: float, run: Run
 ) -> Array:
-    """Give ``(damping·M + floor + ridge/mass)⁻¹·g/mass`` for each row."""
+    """Return ``(damping·M + floor + ridge/mass)⁻¹·g/mass`` for each row."""
     mass = np.maximum(mass, 1e-12)
     share = side.right_share / side.right_share.sum()
     gram = inner(side.right, share.astype(np.float32)[:, np.newaxis] * side.right, run)
@@ -161,7 +161,7 @@ def directions(
 
 
 def bias_step(gradient: Gradient) -> Array:
-    """Give the step of the biases: to their optimum, if the vectors stayed.
+    """Return the step of the biases: to their optimum, if the vectors stayed.
 
     With a log link the derivative by a is T1 - T2, T1 = sum mu^(2-p) (the curvature) and T2 = sum x·mu^(1-p), which a
     change of the bias by t multiplies by e^((2-p)t) and e^((1-p)t). It is 0 for t = log(T2/T1). (The curvature of unseen pairs
@@ -195,7 +195,7 @@ def penalties(vectors: Array, ridge: float) -> Array:
 
 
 def usual_damping(counts: float) -> float:
-    """Give the damping for so many counts in all: fewer of them are fitted too closely sooner.
+    """Return the damping for so many counts in all: fewer of them are fitted too closely sooner.
 
     >>> [round(usual_damping(tokens * 4.2), 2) for tokens in (1e6, 3e6, 1.7e7, 7e7)]
     [0.29, 0.19, 0.1, 0.1]

@@ -35,7 +35,7 @@ class Supervised(Alternating):
         rule = steps.choose("damped", damping, self.prior_events)
         objective = sweep(model, factors, treatment, rule, self.epochs_for(model), self.ridge, run)
         stats = {"unseen": self.unseen, "damping": damping}
-        return solution(model, factors, objective, self.combine, stats, self.centre)
+        return solution(model, factors, objective, self.combine, stats, self.center)
 
 
 class WithAnalogies:
@@ -45,7 +45,7 @@ class WithAnalogies:
         self.treatment, self.model, self.factors = treatment, model, factors
 
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
-        """Give the gradient of one side; the contexts' side has the questions among its pairs already."""
+        """Return the gradient of one side; the contexts' side has the questions among its pairs already."""
         gradient = self.treatment.gradient(side, run, turn, value)
         if side.left is not self.factors.words:
             return gradient
@@ -61,5 +61,5 @@ class WithAnalogies:
         return replace(gradient, vectors=vectors, curvature=curvature)
 
     def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
-        """Give the losses of the contexts' side, which are those of the whole problem."""
+        """Return the losses of the contexts' side, which are those of the whole problem."""
         return self.treatment.losses(side, run, turn, active)

@@ -52,11 +52,11 @@ class Unseen(Protocol):
     """A way to treat unseen pairs."""
 
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
-        """Give losses (0 where no ``value`` is wanted) and gradient; ``turn`` numbers the calls of a fit."""
+        """Return losses (0 where no ``value`` is wanted) and gradient; ``turn`` numbers the calls of a fit."""
         ...
 
     def losses(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
-        """Give each row's loss; rows that are not ``active`` may get anything."""
+        """Return each row's loss; rows that are not ``active`` may get anything."""
         ...
 
 
@@ -198,7 +198,7 @@ class Exact:
 
     @staticmethod
     def _block(side: Side, begin: int, end: int) -> tuple[Array, Array, Array, tuple[Array, Array]]:
-        """Give eta and the shares of all pairs of some rows, and the counts of the seen ones and their places."""
+        """Return eta and the shares of all pairs of some rows, and the counts of the seen ones and their places."""
         pairs = side.pairs
         low, high = int(pairs.indptr[begin]), int(pairs.indptr[end])
         rows = np.repeat(np.arange(end - begin), np.diff(pairs.indptr[begin : end + 1]))
@@ -234,7 +234,7 @@ def check_dense(words: int, dimension: int, run: Run) -> None:
 
 
 def _gram(side: Side, run: Run) -> tuple[float, Array, Array]:
-    """Give sum q_j, sum q_j c_j and sum q_j c_j c_j' over all contexts."""
+    """Return sum q_j, sum q_j c_j and sum q_j c_j c_j' over all contexts."""
     share = side.right_share.astype(np.float32)[:, np.newaxis]
     weighted = share * side.right
     ones = np.ones((len(side.right), 1), dtype=np.float32)
@@ -242,7 +242,7 @@ def _gram(side: Side, run: Run) -> tuple[float, Array, Array]:
 
 
 def _moments(side: Side, total: float, first: Array, image: Array, run: Run) -> Array:
-    """Give the sums of q_j, q_j·s and q_j·s² over all contexts, for each row."""
+    """Return the sums of q_j, q_j·s and q_j·s² over all contexts, for each row."""
     moments = np.empty((len(side.left), 3))
     moments[:, 0] = total
 

@@ -21,11 +21,11 @@ class Operator(Protocol):
     shape: tuple[int, int]
 
     def times(self, dense: Array, run: Run) -> Array:
-        """Give ``A @ dense``."""
+        """Return ``A @ dense``."""
         ...
 
     def transposed_times(self, dense: Array, run: Run) -> Array:
-        """Give ``A.T @ dense``."""
+        """Return ``A.T @ dense``."""
         ...
 
 
@@ -57,7 +57,7 @@ class SparseOperator:
         return cls(csr.indptr, csr.indices, csr.data, csr.shape, symmetric)
 
     def times(self, dense: Array, run: Run) -> Array:
-        """Give ``A @ dense``, blocks of rows in parallel."""
+        """Return ``A @ dense``, blocks of rows in parallel."""
         from firthian.kernels.sparse import times_dense
 
         dense = np.ascontiguousarray(dense, dtype=np.float32)
@@ -83,7 +83,7 @@ class SparseOperator:
         return self._transposed
 
     def transposed_times(self, dense: Array, run: Run) -> Array:
-        """Give ``A.T @ dense``."""
+        """Return ``A.T @ dense``."""
         return self.transposed.times(dense, run)
 
 
@@ -95,11 +95,11 @@ class DenseOperator:
         self.shape = (matrix.shape[0], matrix.shape[1])
 
     def times(self, dense: Array, run: Run) -> Array:
-        """Give ``A @ dense``."""
+        """Return ``A @ dense``."""
         return times_small(self.matrix, dense, run)
 
     def transposed_times(self, dense: Array, run: Run) -> Array:
-        """Give ``A.T @ dense``."""
+        """Return ``A.T @ dense``."""
         return inner(self.matrix, dense, run).astype(np.float32)
 
 
@@ -111,21 +111,21 @@ class SideBySide:
         self.shape = (left.shape[0], left.shape[1] + right.shape[1])
 
     def times(self, dense: Array, run: Run) -> Array:
-        """Give ``A @ top + B @ bottom``."""
+        """Return ``A @ top + B @ bottom``."""
         cut = self.left.shape[1]
         return self.left.times(dense[:cut], run) + self.right.times(dense[cut:], run)
 
     def transposed_times(self, dense: Array, run: Run) -> Array:
-        """Give ``A.T @ dense`` above ``B.T @ dense``."""
+        """Return ``A.T @ dense`` above ``B.T @ dense``."""
         return np.concatenate([self.left.transposed_times(dense, run), self.right.transposed_times(dense, run)])
 
 
-class Centred:
+class Centerd:
     """``A - 1 m'``: a matrix with a row taken off each of its rows, never formed.
 
     >>> import scipy.sparse
     >>> one = SparseOperator.of(scipy.sparse.csr_array(np.diag([2.0, 4.0])))
-    >>> Centred(one, np.array([1.0, 2.0])).times(np.eye(2, dtype=np.float32), Run())
+    >>> Centerd(one, np.array([1.0, 2.0])).times(np.eye(2, dtype=np.float32), Run())
     array([[ 1., -2.],
            [-1., 2.]], dtype=float32)
     """
@@ -135,11 +135,11 @@ class Centred:
         self.shape = operator.shape
 
     def times(self, dense: Array, run: Run) -> Array:
-        """Give ``A @ dense - 1 (m' dense)``."""
+        """Return ``A @ dense - 1 (m' dense)``."""
         return self.operator.times(dense, run) - inner(self.mean[:, np.newaxis], dense, run).astype(np.float32)
 
     def transposed_times(self, dense: Array, run: Run) -> Array:
-        """Give ``A.T @ dense - m (1' dense)``."""
+        """Return ``A.T @ dense - m (1' dense)``."""
         ones = np.ones((dense.shape[0], 1), dtype=np.float32)
         sums = inner(ones, dense, run).astype(np.float32)
         out: Array = self.operator.transposed_times(dense, run) - self.mean[:, np.newaxis] * sums

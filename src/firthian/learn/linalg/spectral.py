@@ -1,6 +1,6 @@
 """The largest eigenvalues or singular values of a matrix that is only ever multiplied.
 
-A block Krylov method with full orthogonalisation, Rayleigh-Ritz steps and thick restarts. In exact arithmetic, from
+A block Krylov method with full orthogonalization, Rayleigh-Ritz steps and thick restarts. In exact arithmetic, from
 a random start, it is block Lanczos (Golub and Underwood 1977) with Wu and Simon's (2000) restarts. Rayleigh-Ritz
 orders the values itself, so "largest" means algebraically largest even beside large negative eigenvalues, where
 power iteration fails. A start that is nearly right (the last outer iteration's vectors) is wider than a block: only
@@ -47,7 +47,7 @@ def top_eigen(
     products: int | None = None,
     name: str | None = None,
 ) -> tuple[Array, Array]:
-    """Give ``rank`` eigenvalues (float64) and eigenvectors (float32 columns) of a symmetric matrix, the first first.
+    """Return ``rank`` eigenvalues (float64) and eigenvectors (float32 columns) of a symmetric matrix, the first first.
 
     ``which`` is ``largest`` (algebraically) or ``magnitude``. ``start`` holds vectors that span roughly the right space.
     It stops when all residuals are below ``tolerance`` (relative to the eigenvalue), or when the matrix was multiplied
@@ -84,7 +84,7 @@ def top_eigen(
 def top_singular(
     operator: Operator, rank: int, run: Run, tolerance: float = TOLERANCE, name: str | None = None
 ) -> tuple[Array, Array, Array]:
-    """Give ``U`` (float32 columns), the singular values (float64) and ``V`` of the largest ``rank`` of a matrix.
+    """Return ``U`` (float32 columns), the singular values (float64) and ``V`` of the largest ``rank`` of a matrix.
 
     The largest entry of each column of U is positive. A symmetric operator (one with a true ``symmetric``) is multiplied
     once instead of twice a step. With a ``name``, a long search is saved under it.
@@ -132,7 +132,7 @@ def _by_normal_equations(
 
 
 def _inverse_root(gram: Array) -> Array:
-    """Give ``G^(-1/2)`` of the Gram matrix of nearly orthonormal vectors."""
+    """Return ``G^(-1/2)`` of the Gram matrix of nearly orthonormal vectors."""
     values, vectors = eigh(gram)
     root: Array = (vectors / np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
     return root
@@ -148,7 +148,7 @@ class Normal:
         self.shape = (half.shape[1], half.shape[1])
 
     def times(self, dense: Array, run: Run) -> Array:
-        """Give ``A'(A dense)``."""
+        """Return ``A'(A dense)``."""
         return self.half.transposed_times(self.half.times(dense, run), run)
 
     transposed_times = times
@@ -176,7 +176,7 @@ def _check_rank(rank: int, size: int) -> None:
 
 
 def _one_more_product(vectors: Array, image: Array, values: Array) -> Array:
-    """Give ``A q / lambda`` for ``q``: closer, at no cost, and exactly zero where a row of A is, whatever the rounding.
+    """Return ``A q / lambda`` for ``q``: closer, at no cost, and exactly zero where a row of A is, whatever the rounding.
 
     Vectors of eigenvalues that are nearly zero stay as they are.
     """
@@ -186,7 +186,7 @@ def _one_more_product(vectors: Array, image: Array, values: Array) -> Array:
 
 
 def _order(values: Array, which: str) -> Array:
-    """Give the places of the wanted values, the first first; equal ones in a fixed order."""
+    """Return the places of the wanted values, the first first; equal ones in a fixed order."""
     order: Array = np.argsort(-(values if which == "largest" else np.abs(values)), kind="stable")
     return order
 
@@ -260,7 +260,7 @@ class _Search:
         return self.generator.standard_normal((self.size, columns), dtype=np.float32)
 
     def _new(self, directions: Array) -> Array:
-        """Give what is new in some directions; when nothing is, the space is closed and anything else may come next."""
+        """Return what is new in some directions; when nothing is, the space is closed and anything else may come next."""
         known, room = self.basis[:, : self.width], self.capacity - self.width
         block = orthonormal(directions, self.run, known)[:, :room]
         if block.shape[1] == 0:
@@ -284,7 +284,7 @@ class _Search:
         return values[order[: self.rank]], turn[:, order]
 
     def _residual(self, values: Array, turn: Array) -> tuple[Array, Array]:
-        """Give ``A Q y - lambda Q y`` of the wanted pairs, and its columns' lengths."""
+        """Return ``A Q y - lambda Q y`` of the wanted pairs, and its columns' lengths."""
         wanted = turn[:, : values.size]
         residual = times_small(self.image[:, : self.width], wanted, self.run)
         subtract_product(residual, self.basis[:, : self.width], wanted * values, self.run)
@@ -295,7 +295,7 @@ class _Search:
         return _one_more_product(times_small(basis, wanted, self.run), times_small(image, wanted, self.run), values)
 
     def _strongest(self, residual: Array) -> Array:
-        """Give the directions in which the residuals are longest together: their first left singular vectors."""
+        """Return the directions in which the residuals are longest together: their first left singular vectors."""
         if residual.shape[1] <= BLOCK_COLUMNS:
             return residual
         _, vectors = eigh(inner(residual, residual, self.run))

@@ -16,7 +16,7 @@ BLOCK = 2048
 
 
 def inner(left: Array, right: Array, run: Run) -> Array:
-    """Give ``left.T @ right`` in float64: blocks of rows in the type of the arrays, their sum in double precision.
+    """Return ``left.T @ right`` in float64: blocks of rows in the type of the arrays, their sum in double precision.
 
     >>> inner(np.ones((3, 1), dtype=np.float32), np.ones((3, 2), dtype=np.float32), Run())
     array([[3., 3.]])
@@ -28,7 +28,7 @@ def inner(left: Array, right: Array, run: Run) -> Array:
 
 
 def times_small(tall: Array, small: Array, run: Run) -> Array:
-    """Give ``tall @ small`` in float32."""
+    """Return ``tall @ small`` in float32."""
     small = np.ascontiguousarray(small, dtype=np.float32)
     out = np.empty((tall.shape[0], small.shape[1]), dtype=np.float32)
 
@@ -50,14 +50,14 @@ def subtract_product(target: Array, tall: Array, small: Array, run: Run) -> None
 
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
-    """Give the eigenvalues, ascending, and eigenvectors of a small symmetric matrix, on one thread."""
+    """Return the eigenvalues, ascending, and eigenvectors of a small symmetric matrix, on one thread."""
     with one_blas_thread():
         values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     return values, vectors
 
 
 def orthonormal(tall: Array, run: Run, against: Array | None = None, cut: float = 1e-5) -> Array:
-    """Give an orthonormal basis of the columns, without what ``against`` (orthonormal itself) already spans.
+    """Return an orthonormal basis of the columns, without what ``against`` (orthonormal itself) already spans.
 
     Directions of relative length below ``cut`` are rounding noise and are left out, so the basis may be narrower
     than ``tall``. Each pass takes the inverse square root of the Gram matrix; the second repairs the first's rounding.
@@ -82,7 +82,7 @@ def orthonormal(tall: Array, run: Run, against: Array | None = None, cut: float 
 
 
 def lengths(tall: Array, run: Run) -> Array:
-    """Give the length of each column."""
+    """Return the length of each column."""
     total = np.zeros(tall.shape[1])
 
     def squares(first: int, last: int) -> Array:
@@ -95,7 +95,7 @@ def lengths(tall: Array, run: Run) -> Array:
 
 
 def fix_signs(vectors: Array) -> Array:
-    """Give the sign of each column that makes its largest entry positive (the first of equals)."""
+    """Return the sign of each column that makes its largest entry positive (the first of equals)."""
     if vectors.size == 0:
         return np.ones(vectors.shape[1], dtype=np.float32)
     largest = np.abs(vectors).argmax(axis=0)

@@ -35,7 +35,7 @@ class LowRankPlusSparse:
         self.shape = sparse.shape
 
     def times(self, dense: Array, run: Run) -> Array:
-        """Give the product with some columns."""
+        """Return the product with some columns."""
         out = self.sparse.times(dense, run)
         if self.factor.shape[1]:
             out += times_small(self.factor, inner(self.factor, dense, run), run)
@@ -61,7 +61,7 @@ class BlockDescent:
     ``iterations`` is a number, or ``auto``: until the loss falls by less than a thousandth. ``step`` 1 is the paper's
     algorithm. It is a gradient step of length 1 followed by a projection; a longer step (below 2) gets further, and one that
     raises the loss is taken back and done with length 1, which cannot. ``ridge`` mu adds mu·tr(X) to the loss (Tikhonov on
-    the vectors), which takes mu from every eigenvalue. Vectors are ``Q·lambda^eigenvalue_power``, with ``centre`` less their
+    the vectors), which takes mu from every eigenvalue. Vectors are ``Q·lambda^eigenvalue_power``, with ``center`` less their
     mean: one direction is common to all words, and without it similarities are clearer.
     """
 
@@ -73,19 +73,19 @@ class BlockDescent:
         ridge: float = 0.0,
         eigenvalue_power: float = 0.5,
         step: float = 1.9,
-        centre: bool = True,
+        center: bool = True,
     ) -> None:
         self.iterations = iterations
         self.ridge = ridge
         self.eigenvalue_power = eigenvalue_power
         self.step = step
-        self.centre = centre
+        self.center = center
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
         """Fit the model; fewer dimensions come back when there are fewer positive eigenvalues."""
         automatic = self.iterations == "auto"
         rounds = MOST_ITERATIONS if automatic else int(self.iterations)
-        run.progress.start("factorising", None if automatic else rounds)
+        run.progress.start("factorizing", None if automatic else rounds)
         stage, inside = run.stage("descent"), run.within("descent")
         state = stage.restore()
         if state is not None:
@@ -119,15 +119,15 @@ class BlockDescent:
         return Solution(shown, None, objective, status, {**stats, **model.stats()}, {**extras, **model.marginals()})
 
     def shown(self, factor: Array, values: Array, core: int) -> tuple[Array, dict[str, Array]]:
-        """Give the vectors a user sees, bent and centred on the core, and what leads back to the factor."""
+        """Return the vectors a user sees, bent and centerd on the core, and what leads back to the factor."""
         bent = factor * (values ** (self.eigenvalue_power - 0.5)).astype(np.float32)
-        centre = bent[:core].mean(axis=0, dtype=np.float64) if self.centre else np.zeros(bent.shape[1])
-        return bent - centre.astype(np.float32), {"eigenvalues": values, "centre": centre.astype(np.float32)}
+        center = bent[:core].mean(axis=0, dtype=np.float64) if self.center else np.zeros(bent.shape[1])
+        return bent - center.astype(np.float32), {"eigenvalues": values, "center": center.astype(np.float32)}
 
     def _project(
         self, model: Any, dimension: int, last: _Iterate | None, change: Array, step: float, run: Run, name: str
     ) -> _Iterate:
-        """Give the nearest positive semidefinite matrix of low rank to ``X + step·change``."""
+        """Return the nearest positive semidefinite matrix of low rank to ``X + step·change``."""
         shape = (model.words, model.words)
         before = last.factor if last is not None else np.empty((model.words, 0), dtype=np.float32)
         sparse = SparseOperator(model.indptr, model.indices, np.float32(step) * change, shape, symmetric=True)
@@ -151,12 +151,12 @@ class BlockDescent:
 
 
 def _settled(objective: list[float]) -> bool:
-    """Tell whether the last iteration hardly lowered the loss."""
+    """Return whether the last iteration hardly lowered the loss."""
     return len(objective) > 1 and objective[-2] - objective[-1] <= SMALL_FALL * objective[-2]
 
 
 def pattern_products(model: Any, factor: Array, run: Run) -> Array:
-    """Give ``U·Uᵀ`` on the pairs that were seen."""
+    """Return ``U·Uᵀ`` on the pairs that were seen."""
     from firthian.kernels.sparse import inner_products
 
     indptr, indices = model.indptr, model.indices

@@ -24,11 +24,11 @@ class Blockwise:
         ridge: float = 0.0,
         eigenvalue_power: float = 0.5,
         step: float = 1.9,
-        centre: bool = True,
+        center: bool = True,
         band_ridges: str = "2,4,8",
     ) -> None:
-        self.descent = BlockDescent(iterations, ridge, 0.5, step, centre=False)
-        self.result = BlockDescent(eigenvalue_power=eigenvalue_power, centre=centre)
+        self.descent = BlockDescent(iterations, ridge, 0.5, step, center=False)
+        self.result = BlockDescent(eigenvalue_power=eigenvalue_power, center=center)
         self.band_ridges = read_ridges(band_ridges)
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:

@@ -65,15 +65,15 @@ class WeightedPMI:
         self.weights = np.empty(values.size, dtype=np.float32)
         run.over_rows(lambda first, last: self._fill(values, first, last), self.words, here=True)
         if counts.options.context != "both":
-            self._symmetrise(self.words)
+            self._symmetrize(self.words)
         self.indptr, self.indices = constant(self.indptr), constant(self.indices)
 
     def stats(self) -> dict[str, Any]:
-        """Give what words that are added later need to know."""
+        """Return what words that are added later need to know."""
         return {**asdict(self.scale), "core": self.words}
 
     def marginals(self) -> dict[str, Array]:
-        """Give x_i/x and x_j/x of every word: words that are added later are measured by the unigrams of this text."""
+        """Return x_i/x and x_j/x of every word: words that are added later are measured by the unigrams of this text."""
         total = self.counts.total
         return {ROW_SHARES: self.counts.row_sums / total, COLUMN_SHARES: self.counts.column_sums / total}
 
@@ -87,7 +87,7 @@ class WeightedPMI:
         self.targets[low:high] = self.scale.targets(value, expected)
         self.weights[low:high] = np.where(rows == columns, 0.0, self.scale.weights(value))
 
-    def _symmetrise(self, words: int) -> None:
+    def _symmetrize(self, words: int) -> None:
         """Replace (W, G) by the mean weight and the weighted mean target of both directions.
 
         The nearest symmetric matrix to X + W∘(G - X) is X + W'∘(G' - X) with these, so nothing is lost.
@@ -117,7 +117,7 @@ class WeightedPMI:
 
 
 def _corner(counts: Counts, words: int) -> tuple[Array, Array, Array]:
-    """Give (indptr, indices, values) of the first words' rows and columns."""
+    """Return (indptr, indices, values) of the first words' rows and columns."""
     if words == len(counts.vocabulary):
         return np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.values)
     end = int(counts.indptr[words])
@@ -127,6 +127,6 @@ def _corner(counts: Counts, words: int) -> tuple[Array, Array, Array]:
 
 
 def _root_at(values: Array, pairs: int, power: float) -> float:
-    """Give X^power of the pair with so many at or above it: at least one pair has weight 1."""
+    """Return X^power of the pair with so many at or above it: at least one pair has weight 1."""
     rank = min(max(pairs, 1), values.size)
     return float(np.partition(values, values.size - rank)[values.size - rank] ** power)

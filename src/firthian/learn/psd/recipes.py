@@ -21,7 +21,7 @@ _DESCENT_OPTIONS = (
     Option(
         "step", 1.9, "length of a step; 1 is the paper's algorithm, longer ones get further", "solver", low=0.1, high=2
     ),
-    Option("centre", True, "take the mean from every vector", "solver"),
+    Option("center", True, "take the mean from every vector", "solver"),
     POWER,
 )
 
@@ -49,7 +49,7 @@ PSD = (
             Option(
                 "band_ridges",
                 "2,4,8",
-                "mu of each band of further words, the rarest last; 0 is unregularised",
+                "mu of each band of further words, the rarest last; 0 is unregularized",
                 "solver",
             ),
         ),

@@ -71,7 +71,7 @@ def relate(
 
 
 def _part(matrix: Any, sums: Array, shares: Array, words: Array, core_ids: Array, scale: Scale) -> tuple[Any, Any]:
-    """Give (W, W∘G) of one direction as sparse matrices, words by core; ``sums`` are of rows, ``shares`` of columns."""
+    """Return (W, W∘G) of one direction as sparse matrices, words by core; ``sums`` are of rows, ``shares`` of columns."""
     import scipy.sparse
 
     rows = matrix[words].tocoo()
@@ -88,7 +88,7 @@ def _part(matrix: Any, sums: Array, shares: Array, words: Array, core_ids: Array
 
 
 def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
-    """Give the vectors of related words; ``ridge`` holds mu of each word."""
+    """Return the vectors of related words; ``ridge`` holds mu of each word."""
     core = np.ascontiguousarray(core, dtype=np.float32)
     words = relations.indptr.size - 1
     out = np.empty((words, core.shape[1]), dtype=np.float32)
@@ -120,7 +120,7 @@ def _fold_in(
 
 
 def bands(words: int, ridges: tuple[float, ...]) -> Array:
-    """Give each word its mu: as many equal bands as there are values, the rarest words in the last.
+    """Return each word its mu: as many equal bands as there are values, the rarest words in the last.
 
     >>> bands(5, (2.0, 4.0))
     array([2., 2., 2., 4., 4.])

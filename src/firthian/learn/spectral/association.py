@@ -37,7 +37,7 @@ class PMI:
         return self.counts.options.context == "both" and self.ns_exponent == 1
 
     def matrix(self) -> Any:
-        """Give the positive values, as a SciPy CSR array."""
+        """Return the positive values, as a SciPy CSR array."""
         context = np.asarray(self.counts.column_sums, dtype=np.float64) ** self.ns_exponent
         context_log = logarithms(context / max(context.sum(), 1e-300))
         row_log = logarithms(self.counts.row_sums)
@@ -53,5 +53,5 @@ class PMI:
         return seen_pairs(self.counts, self.run, positive_pmi, keep_zeros=False)
 
     def operator(self, dimension: int) -> SparseOperator:
-        """Give the same matrix for products."""
+        """Return the same matrix for products."""
         return SparseOperator.of(self.matrix(), self.symmetric)

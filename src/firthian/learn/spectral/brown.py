@@ -17,13 +17,13 @@ WORDS_AT_ONCE = 256
 
 
 class Brown:
-    """A tree of word classes from counts of neighbouring words.
+    """A tree of word classes from counts of neighboring words.
 
     The most frequent words begin as classes of their own; each further word becomes one more class, and the two classes
-    are merged whose merging costs the least mutual information between neighbouring classes. In the end the classes
+    are merged whose merging costs the least mutual information between neighboring classes. In the end the classes
     themselves are merged to one binary tree. A word's bit string is the way from the root to its class; its vector
     has a 1 for each of its prefixes of the lengths ``prefixes``, so two words are as similar as their ways are long in
-    common. The paper counts neighbours at distance 1; wider directional windows work too.
+    common. The paper counts neighbors at distance 1; wider directional windows work too.
     """
 
     def __init__(self, counts: Counts, run: Run, classes: int = 256, prefixes: str = "4,6,10,20") -> None:
@@ -32,7 +32,7 @@ class Brown:
         self.prefixes = read_prefixes(prefixes)
 
     def clusters(self) -> tuple[Array, list[str]]:
-        """Give the class of each word and the bit string of each class."""
+        """Return the class of each word and the bit string of each class."""
         from firthian.kernels.brown import build_tree, take_in
 
         # Row: the word before; column: the word after.
@@ -71,7 +71,7 @@ class Brown:
         return number[class_of], [bits[slot] for slot in taken]
 
     def features(self) -> tuple[Any, Array, list[str]]:
-        """Give a SciPy CSR array with a column for each prefix, the class of each word, and each class's bit string."""
+        """Return a SciPy CSR array with a column for each prefix, the class of each word, and each class's bit string."""
         import scipy.sparse
 
         classes, bits = self.clusters()
@@ -87,7 +87,7 @@ class Brown:
 
 
 def bit_strings(merges: Array, slots: int) -> list[str]:
-    """Give each slot's way from the root: the last merge decides the first bit, 0 for the class that kept its number.
+    """Return each slot's way from the root: the last merge decides the first bit, 0 for the class that kept its number.
 
     >>> bit_strings(np.array([[0, 2], [1, 0]]), 3)
     ['10', '0', '11']

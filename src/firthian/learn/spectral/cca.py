@@ -38,7 +38,7 @@ class CCA:
         self.count_power, self.ns_exponent = count_power, ns_exponent
 
     def operator(self, dimension: int) -> SparseOperator:
-        """Give Omega."""
+        """Return Omega."""
         counts, power = self.counts, self.count_power
         rows_scale = inverse_powers(counts.row_sums, power / 2)
         columns_scale = inverse_powers(counts.column_sums, power * self.ns_exponent / 2)
@@ -65,7 +65,7 @@ class OneStepCCA:
         self.left, self.right = (_whitened(side, count_power) for side in two_sides(counts, "oscca"))
 
     def operator(self, dimension: int) -> SideBySide:
-        """Give Omega."""
+        """Return Omega."""
         return SideBySide(SparseOperator.of(self.left), SparseOperator.of(self.right))
 
 
@@ -73,7 +73,7 @@ class TwoStepCCA:
     """TSCCA of Eigenwords: first left against right contexts, then the word against what the two share.
 
     Step one is the CCA of the left words L and the right words R of a token. Their covariance is the number of times
-    a word stands before another, which the directional counts hold (neighbouring words too, which the paper leaves
+    a word stands before another, which the directional counts hold (neighboring words too, which the paper leaves
     out). It gives projections ``P_L``, ``P_R`` to d numbers and canonical correlations s. Step two is the CCA of the
     word and the state ``S = [P_L'L, P_R'R]``. In canonical coordinates the covariance of the state needs no counting:
 
@@ -88,7 +88,7 @@ class TwoStepCCA:
         self.left, self.right = (_whitened(side, count_power) for side in two_sides(counts, "tscca"))
 
     def operator(self, dimension: int) -> DenseOperator:
-        """Give the whitened covariance of words and states, one row a word and twice ``dimension`` columns."""
+        """Return the whitened covariance of words and states, one row a word and twice ``dimension`` columns."""
         run = self.run
         # Omega_left has one row a word and one column a word before it: left against right contexts.
         left = SparseOperator.of(self.left)
@@ -98,7 +98,7 @@ class TwoStepCCA:
 
 
 def state_whitening(correlations: Array) -> Array:
-    """Give ``C_SS^(-1/2)`` for canonical correlations; directions without variance are left out (zero).
+    """Return ``C_SS^(-1/2)`` for canonical correlations; directions without variance are left out (zero).
 
     >>> np.round(state_whitening(np.array([0.0])), 3)
     array([[1., 0.],
@@ -112,7 +112,7 @@ def state_whitening(correlations: Array) -> Array:
 
 
 def _whitened(matrix: Any, power: float) -> Any:
-    """Give ``X^a`` of a SciPy CSR array, divided by the square roots of its row and column sums."""
+    """Return ``X^a`` of a SciPy CSR array, divided by the square roots of its row and column sums."""
     import scipy.sparse
 
     values = np.power(matrix.data, power, dtype=np.float64)

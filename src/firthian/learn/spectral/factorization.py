@@ -13,7 +13,7 @@ from firthian.runtime.run import Run
 
 
 class SVD:
-    """Factorises a model's ``operator`` into ``U S V'``.
+    """Factorizes a model's ``operator`` into ``U S V'``.
 
     Words are ``U·s^eigenvalue_power``, contexts ``V·s^(1 - eigenvalue_power)``, so that their product is the
     approximation whatever the power (Levy et al. 2015 find powers of 0 and 0.5 better than 1 for words).
@@ -41,13 +41,13 @@ class SVD:
 
 
 def _power(values: Array, power: float) -> Array:
-    """Give powers in float32; a singular value of zero stays zero, whatever the power, since its vector is arbitrary."""
+    """Return powers in float32; a singular value of zero stays zero, whatever the power, since its vector is arbitrary."""
     positive = values > 1e-6 * max(float(values[0]), 1e-300)
     return np.power(values, power, where=positive, out=np.zeros(values.shape)).astype(np.float32)
 
 
 def unit_rows(matrix: Array) -> Array:
-    """Give rows of length 1; rows of zeros stay.
+    """Return rows of length 1; rows of zeros stay.
 
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32))
     array([[0.6, 0.8],

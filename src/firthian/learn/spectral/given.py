@@ -1,4 +1,4 @@
-"""Vectors that were learnt before, as the data of a further model."""
+"""Vectors that were learned before, as the data of a further model."""
 
 from __future__ import annotations
 

@@ -28,14 +28,14 @@ class HAL:
         self.left, self.right = left, right
 
     def best_columns(self, dimension: int) -> Array:
-        """Give the numbers of the columns of highest variance, the highest first; right contexts follow left ones."""
+        """Return the numbers of the columns of highest variance, the highest first; right contexts follow left ones."""
         size = self.left.shape[0]
         variances = np.concatenate([_variances(side, size) for side in (self.left, self.right)])
         best: Array = np.argsort(-variances, kind="stable")[:dimension]
         return best
 
     def columns(self, dimension: int) -> Array:
-        """Give the columns that vary most, as a dense matrix."""
+        """Return the columns that vary most, as a dense matrix."""
         size = self.left.shape[1]
         out = np.empty((size, dimension), dtype=np.float32)
         sides = (self.left.tocsc(), self.right.tocsc())

@@ -8,7 +8,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
-from firthian.learn.linalg.operators import Centred, Operator, SparseOperator
+from firthian.learn.linalg.operators import Centerd, Operator, SparseOperator
 from firthian.learn.weighting import BLOCK, inverse_powers, seen_pairs
 from firthian.runtime.run import Run
 
@@ -25,7 +25,7 @@ class Hellinger:
         self.counts, self.run, self.contexts = counts, run, contexts
 
     def matrix(self) -> Any:
-        """Give the square roots before centring, as a SciPy CSR array: the squares of each row add up to 1."""
+        """Return the square roots before centering, as a SciPy CSR array: the squares of each row add up to 1."""
         limit = self.contexts or self.counts.shape[1]
         everything = limit >= self.counts.shape[1]
         scale = inverse_powers(self.counts.row_sums if everything else self._sums(limit), 0.5)
@@ -48,7 +48,7 @@ class Hellinger:
         return np.concatenate(self.run.over_rows(of_rows, self.counts.shape[0], BLOCK, here=True))
 
     def operator(self, dimension: int) -> Operator:
-        """Give the centred matrix for products; it is never formed, since it is not sparse."""
+        """Return the centerd matrix for products; it is never formed, since it is not sparse."""
         matrix = SparseOperator.of(self.matrix())
         ones = np.ones((matrix.shape[0], 1), dtype=np.float32)
-        return Centred(matrix, matrix.transposed_times(ones, self.run)[:, 0] / matrix.shape[0])
+        return Centerd(matrix, matrix.transposed_times(ones, self.run)[:, 0] / matrix.shape[0])

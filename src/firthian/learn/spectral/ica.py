@@ -51,24 +51,24 @@ class ICA:
 
 
 def _space(model: Any, dimension: int, run: Run) -> dict[str, Array]:
-    """Give the whitened singular vectors."""
+    """Return the whitened singular vectors."""
     left, values, _ = top_singular(model.operator(dimension), dimension, run, name="svd")
     return {"white": whitened(left * values.astype(np.float32), run)}
 
 
 def whitened(vectors: Array, run: Run) -> Array:
-    """Give centred vectors with the identity as covariance; directions without variance become zero."""
+    """Return centerd vectors with the identity as covariance; directions without variance become zero."""
     rows = vectors.shape[0]
     ones = np.ones((rows, 1), dtype=np.float32)
-    centred = vectors - (inner(ones, vectors, run) / rows).astype(np.float32)
-    values, axes = eigh(inner(centred, centred, run) / rows)
+    centerd = vectors - (inner(ones, vectors, run) / rows).astype(np.float32)
+    values, axes = eigh(inner(centerd, centerd, run) / rows)
     alive = values > NO_VARIANCE * max(float(values[-1]), 1e-300)
     scale = np.where(alive, 1 / np.sqrt(np.where(alive, values, 1)), 0)
-    return times_small(centred, axes * scale, run)
+    return times_small(centerd, axes * scale, run)
 
 
 def fast_ica(white: Array, epochs: int, tolerance: float, run: Run) -> tuple[Array, float, list[float]]:
-    """Give the rotation W, how far an axis moved last, and the summed negentropy after each iteration.
+    """Return the rotation W, how far an axis moved last, and the summed negentropy after each iteration.
 
     One step is ``W <- E[g(Wx) x'] - diag(E[g'(Wx)]) W`` with g = tanh, then ``W <- (W W')^(-1/2) W``.
     """
@@ -105,7 +105,7 @@ def fast_ica(white: Array, epochs: int, tolerance: float, run: Run) -> tuple[Arr
 
 
 def _decorrelated(matrix: Array) -> Array:
-    """Give ``(W W')^(-1/2) W``."""
+    """Return ``(W W')^(-1/2) W``."""
     with one_blas_thread():
         values, vectors = eigh(matrix @ matrix.T)
         scale = 1 / np.sqrt(np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300)))
@@ -120,7 +120,7 @@ def _log_cosh(values: Array) -> Array:
 
 
 def _sums(components: Array, run: Run) -> Array:
-    """Give the sums of log cosh and of third powers of each component."""
+    """Return the sums of log cosh and of third powers of each component."""
 
     def part(first: int, last: int) -> Array:
         block = components[first:last]

@@ -24,7 +24,7 @@ class LogEntropy:
         self.counts, self.run, self.entropy = counts, run, entropy
 
     def global_weights(self) -> tuple[Array, Array]:
-        """Give the weights of words and of contexts; ones for the side that is not weighted."""
+        """Return the weights of words and of contexts; ones for the side that is not weighted."""
         counts = self.counts
         ones = np.ones(counts.shape[0])
         if counts.shape[0] < 2:
@@ -44,7 +44,7 @@ class LogEntropy:
         return words, contexts
 
     def operator(self, dimension: int) -> SparseOperator:
-        """Give the weighted matrix."""
+        """Return the weighted matrix."""
         words, contexts = self.global_weights()
 
         def weighted(rows: Array, columns: Array, values: Array) -> Array:

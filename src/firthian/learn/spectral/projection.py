@@ -31,7 +31,7 @@ class RandomProjection:
 
 
 def random_matrix(rows: int, columns: int, projection: str, generator: np.random.Generator) -> Array:
-    """Give the random matrix; each row has expected length 1."""
+    """Return the random matrix; each row has expected length 1."""
     if projection == "gaussian":
         return generator.standard_normal((rows, columns), dtype=np.float32) / np.float32(np.sqrt(columns))
     density = 1 / np.sqrt(rows)

@@ -1,4 +1,4 @@
-"""Recipes of association between words and contexts, and of its factorisations."""
+"""Recipes of association between words and contexts, and of its factorizations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ASSOCIATION = (
     ),
     Recipe(
         "imf",
-        "singular vectors of shifted positive PMI (implicit matrix factorisation)",
+        "singular vectors of shifted positive PMI (implicit matrix factorization)",
         "Levy and Goldberg 2014",
         f"{HERE}.association:PMI",
         f"{HERE}.factorization:SVD",

@@ -14,5 +14,5 @@ class Rows:
     requires: ClassVar[tuple[str, ...]] = ("matrix",)
 
     def solve(self, model: Any, dimension: int, run: Run) -> Solution:
-        """Give the matrix as it is; it has as many dimensions as contexts."""
+        """Return the matrix as it is; it has as many dimensions as contexts."""
         return Solution(model.matrix())

@@ -16,7 +16,7 @@ _START, _ROUNDS = 1, 2
 
 
 class Adagrad:
-    """Minimises a sum of weighted squares over pairs, one pair after another, each parameter at its own rate.
+    """Minimizes a sum of weighted squares over pairs, one pair after another, each parameter at its own rate.
 
     The step of a parameter with gradient g is ``alpha·g / sqrt(s)``; s begins at 1 and grows by ``(alpha·g)²``. This is
     what Stanford's program does; textbook Adagrad leaves alpha out of s. The gradient is taken without its factor 2.
@@ -88,7 +88,7 @@ def passes(
 
     objective: list[float] = []
     run.progress.start("Adagrad", epochs)
-    learnt = {
+    learned = {
         "words": word_vectors, "word_squares": word_squares, "word_bias": word_bias,
         "contexts": context_vectors, "context_squares": context_squares, "context_bias": context_bias,
     }  # fmt: skip
@@ -97,7 +97,7 @@ def passes(
     done = 0
     if state is not None:
         done = state.step
-        for part, array in learnt.items():
+        for part, array in learned.items():
             array[...] = state.arrays[part]
         objective += state.values["objective"]
         run.progress.advance(done / PARTS)
@@ -108,5 +108,5 @@ def passes(
             objective.append(math.fsum(over_cells(run, errors, range(PARTS))))
             run.progress.advance(0, f"objective {objective[-1]:.6g}")
         run.progress.advance(1 / PARTS)
-        stage.save(number + 1, learnt, objective=objective)
+        stage.save(number + 1, learned, objective=objective)
     return objective

@@ -31,7 +31,7 @@ class Pairs:
     starts: Array
 
     def cell(self, part: int, other: int) -> tuple[Array, Array, Array, Array]:
-        """Give the rows, columns, targets and weights of a cell."""
+        """Return the rows, columns, targets and weights of a cell."""
         number = part * PARTS + other
         place = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return self.rows[place], self.columns[place], self.targets[place], self.weights[place]
@@ -64,13 +64,13 @@ class GloVe:
         return self.counts.shape
 
     def weight(self, values: Array) -> Array:
-        """Give f of some counts."""
+        """Return f of some counts."""
         # eq. 9
         weights: Array = np.minimum((values / np.float32(self.x_max)) ** np.float32(self.weight_exponent), 1)
         return weights
 
     def weighted_pairs(self) -> Pairs:
-        """Give log X and f(X) of every pair, sorted into cells, shuffled inside each by the seed."""
+        """Return log X and f(X) of every pair, sorted into cells, shuffled inside each by the seed."""
         from firthian.kernels import glove as kernel
 
         counts = self.counts

@@ -41,7 +41,7 @@ STOCHASTIC = (
         f"{HERE}.skipgram:from_text",
         f"{HERE}.sgd:StochasticGradient",
         (
-            Option("cbow", False, "predict a word from the mean of its neighbours instead"),
+            Option("cbow", False, "predict a word from the mean of its neighbors instead"),
             Option("negative", 5, "noise words for each pair", low=0, high=1000),
             SMOOTHING,
             Option("epochs", 5, "passes over the text", "solver", low=1),

@@ -48,7 +48,7 @@ class Stretch:
 
 
 class SkipGram:
-    """``-log sigma(u_i·c_j) - sum_n log sigma(-u_i·c_n)`` over pairs (i, j) of neighbours, with noise words n.
+    """``-log sigma(u_i·c_j) - sum_n log sigma(-u_i·c_n)`` over pairs (i, j) of neighbors, with noise words n.
 
     The noise is the unigram distribution to the power ``ns_exponent``; each pair draws ``negative`` noise words, anew in
     each epoch. The window reaches to distance d with the probability that is the weight of d in counting: under the
@@ -126,13 +126,13 @@ class SkipGram:
         return math.fsum(over_cells(self.run, step, shifts)), pairs
 
     def excerpt(self, stretch: Stretch) -> Array:
-        """Give the beginning of a stretch; those of all stretches of an epoch are about as long as one stretch."""
+        """Return the beginning of a stretch; those of all stretches of an epoch are about as long as one stretch."""
         length = stretch.last - stretch.first
         share = math.ceil(length * min(1.0, length / self.epoch_tokens))
         return stretch.stream[stretch.first : stretch.first + share].copy()
 
     def objective(self, excerpts: list[Array], words: Array, contexts: Array) -> float:
-        """Give the mean loss over the pairs of excerpts, each taken as a document; the same pairs and noise every time."""
+        """Return the mean loss over the pairs of excerpts, each taken as a document; the same pairs and noise every time."""
         end = np.array([-1], dtype=np.int32)
         stream = np.concatenate([part for excerpt in excerpts for part in (excerpt, end)])
         # Steps at the rate 0 change nothing and tell the loss.
@@ -149,7 +149,7 @@ class SkipGram:
 
 
 class CBOW(SkipGram):
-    """Predicts a word from the mean of its neighbours' vectors: ``-log sigma(h·c_i) - sum_n log sigma(-h·c_n)``.
+    """Predicts a word from the mean of its neighbors' vectors: ``-log sigma(h·c_i) - sum_n log sigma(-h·c_n)``.
 
     A step touches a whole window of words, so no two parts of the text are independent and it runs on one core. It
     takes about a third of skip-gram's processor time.

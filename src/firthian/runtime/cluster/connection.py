@@ -41,7 +41,7 @@ _FORMS = "give auto (a running cluster), ray://HOST:PORT, or local:N to start on
 
 @contextmanager
 def open_executor(cluster: str | Executor | None, workers: int | None) -> Iterator[Executor]:
-    """Give what runs the tasks: threads where no cluster is named, else a cluster, which is left when the work is done.
+    """Return what runs the tasks: threads where no cluster is named, else a cluster, which is left when the work is done.
 
     >>> with open_executor(None, 2) as executor:
     ...     executor.workers

@@ -55,7 +55,7 @@ class Store:
         self._known: dict[int, Any] = {}
 
     def reference(self, array: Array) -> Any:
-        """Give the object of an array."""
+        """Return the object of an array."""
         if array.flags.writeable:
             return self._put(np.asarray(array))
         key = id(array)

@@ -101,7 +101,7 @@ def _check_word(word: str, name: str, forbidden: str) -> None:
 
 @contextmanager
 def new_file(target: Path, force: bool) -> Iterator[IO[bytes]]:
-    """Give a file to fill; it takes its name at the end, or vanishes after an error."""
+    """Return a file to fill; it takes its name at the end, or vanishes after an error."""
     path = check_target(target, force)
     staging = path.absolute().with_name(f".{path.name}.new-{os.getpid()}")
     try:
@@ -116,7 +116,7 @@ def new_file(target: Path, force: bool) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def new_export(vectors: Vectors, target: Path, force: bool, name: str) -> Iterator[Path]:
-    """Give a folder to fill for another tool; it appears whole at the end, with a note of ours on where it is from."""
+    """Return a folder to fill for another tool; it appears whole at the end, with a note of ours on where it is from."""
     with new_folder(target, force) as folder:
         yield folder
         note = {"format": name, "shape": [len(vectors), vectors.vector_size], "record": vectors.record}
@@ -124,7 +124,7 @@ def new_export(vectors: Vectors, target: Path, force: bool, name: str) -> Iterat
 
 
 def is_ours(folder: Path) -> bool:
-    """Tell whether a folder for another tool was written by us."""
+    """Return whether a folder for another tool was written by us."""
     return (folder / EXPORT_MANIFEST).is_file()
 
 
@@ -144,14 +144,14 @@ def write_json(path: Path, value: Any, indent: int | None = None) -> None:
 
 
 def uncertainty_column(vectors: Vectors) -> dict[str, Array]:
-    """Give the column ``uncertainty`` of a table, the relative error of each vector; nothing for vectors that are points."""
+    """Return the column ``uncertainty`` of a table, the relative error of each vector; nothing for vectors that are points."""
     from firthian.vectors.uncertainty import has_uncertainty, uncertainties
 
     return {"uncertainty": uncertainties(vectors)["relative"].astype(np.float32)} if has_uncertainty(vectors) else {}
 
 
 def chosen_rows(path: Path, stored: Array, rows: Array) -> Array:
-    """Give rows of a matrix in single precision; many words may share a row, but not so many as only to fill memory."""
+    """Return rows of a matrix in single precision; many words may share a row, but not so many as only to fill memory."""
     room = 4 * rows.size * stored.shape[1]
     if room > MAX_DENSE_BYTES and rows.size > MAX_EXPANSION * len(stored):
         raise damaged(path, f"{rows.size:,} words share {len(stored):,} vectors and would take {room:,} bytes")
@@ -219,7 +219,7 @@ def finish(
 def _without_duplicates(
     path: Path, matrix: Array, words: Sequence[str], duplicates: str, place: Callable[[int], str]
 ) -> list[int] | None:
-    """Give the rows to keep, or None for all. A word twice with the same vector is one word; else the user decides."""
+    """Return the rows to keep, or None for all. A word twice with the same vector is one word; else the user decides."""
     if len(set(words)) == len(words):
         return None
     first: dict[str, int] = {}

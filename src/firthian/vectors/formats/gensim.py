@@ -22,7 +22,7 @@ VARIANCES = "variances"
 
 
 def to_gensim(vectors: Vectors) -> Any:
-    """Give a ``gensim.models.KeyedVectors`` with the same words, vectors and counts.
+    """Return a ``gensim.models.KeyedVectors`` with the same words, vectors and counts.
 
     Vectors that are distributions bring what is known of each word as attributes for ``get_vecattr``: ``trace``,
     ``log_determinant``, ``effective_dimensions``, ``relative`` (see ``WordUncertainty``) and ``variances``, one number a

@@ -135,7 +135,7 @@ def provenance(vectors: Vectors) -> list[tuple[str, str]]:
 
 
 def score_rows(scores: Any) -> list[Row]:
-    """Give the figures of an evaluation of one set of vectors; figures that could not be had are left out."""
+    """Return the figures of an evaluation of one set of vectors; figures that could not be had are left out."""
     from firthian.evaluate.report import Evaluation
 
     if isinstance(scores, Mapping):

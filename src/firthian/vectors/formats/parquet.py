@@ -85,7 +85,7 @@ def _check_growth(path: Path) -> None:
 
 
 def _words(path: Path, column: Any, before: int) -> list[str]:
-    """Give the words of a batch; equal ones of a dictionary are one text in memory."""
+    """Return the words of a batch; equal ones of a dictionary are one text in memory."""
     try:
         if hasattr(column, "dictionary"):
             known = [*column.dictionary.to_pylist(), None]
@@ -108,7 +108,7 @@ def _words(path: Path, column: Any, before: int) -> list[str]:
 
 
 def _rows(path: Path, arrow: Any, column: Any, columns: int, before: int) -> Array:
-    """Give a batch of lists as a matrix; all must have one length and hold finite numbers."""
+    """Return a batch of lists as a matrix; all must have one length and hold finite numbers."""
     kind = column.type
     if not (arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind)):
         raise damaged(path, f"the column vector holds {kind}, not lists of numbers")

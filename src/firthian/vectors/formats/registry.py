@@ -215,6 +215,6 @@ def write_vectors(
 
 
 def _with(vectors: Vectors, **changed: Any) -> Vectors:
-    """Give the same vectors but for their matrix or vocabulary."""
+    """Return the same vectors but for their matrix or vocabulary."""
     same = ("matrix", "vocabulary", "contexts", "extras", "record")
     return Vectors(**{**{name: getattr(vectors, name) for name in same}, **changed})

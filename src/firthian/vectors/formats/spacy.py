@@ -24,7 +24,7 @@ _ANY_LANGUAGE = "xx"
 
 
 def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
-    """Give a blank spaCy pipeline with these vectors; ``language`` (``en``, ``de``, …) chooses how it cuts text.
+    """Return a blank spaCy pipeline with these vectors; ``language`` (``en``, ``de``, …) chooses how it cuts text.
 
     Where no word has a capital, the vectors are looked up by lower-cased words, so that *Tea* finds *tea*.
     """
@@ -46,7 +46,7 @@ def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
 
 
 def find_table(path: Path) -> Path | None:
-    """Give the folder that holds a table of vectors: a pipeline has it in its vocabulary; or None."""
+    """Return the folder that holds a table of vectors: a pipeline has it in its vocabulary; or None."""
     places = (path / "vocab", path)
     return next((place for place in places if all((place / name).is_file() for name in _TABLE)), None)
 
@@ -102,7 +102,7 @@ def _read_matrix(path: Path) -> Array:
 
 
 def _read_owners(path: Path, rows: int) -> dict[int, int]:
-    """Give the row of each key; a key is the hash of a word."""
+    """Return the row of each key; a key is the hash of a word."""
     msgpack = require("srsly", "export")
     try:
         owners = msgpack.msgpack_loads(path.read_bytes())

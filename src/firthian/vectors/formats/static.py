@@ -51,7 +51,7 @@ def write_static(
 
 
 def never_in_texts(vectors: Vectors, tokenizer: Tokenizer) -> list[str]:
-    """Give the words that no text is cut into, because they hold spaces, capitals or marks; their rows are kept.
+    """Return the words that no text is cut into, because they hold spaces, capitals or marks; their rows are kept.
 
     >>> import numpy as np
     >>> from firthian import Vocabulary

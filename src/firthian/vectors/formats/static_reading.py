@@ -32,7 +32,7 @@ _GOES_ON = "##"
 
 
 def find_static(path: Path) -> Path | None:
-    """Give the folder that holds matrix and tokenizer, or None."""
+    """Return the folder that holds matrix and tokenizer, or None."""
     for name in _PLACES:
         if (path / name / WEIGHTS).is_file() and (path / name / TOKENIZER).is_file():
             return path / name
@@ -53,7 +53,7 @@ def read_static(path: Path, duplicates: str, name: str) -> Vectors:
         )
     tokens = _tokens(place / TOKENIZER, is_ours(path))
     ids = np.array([number for number, _ in tokens], dtype=np.int64)
-    # Quantised models keep fewer rows than tokens, and which row is whose; some keep a factor for each token.
+    # Quantized models keep fewer rows than tokens, and which row is whose; some keep a factor for each token.
     rows = _of_tokens(place, tensors["mapping"], ids, "iu") if "mapping" in tensors else ids
     if rows.size and not 0 <= rows.min() <= rows.max() < len(stored):
         raise damaged(place / TOKENIZER, f"it numbers words up to {rows.max()}, and there are {len(stored)} vectors")
@@ -72,14 +72,14 @@ def read_static(path: Path, duplicates: str, name: str) -> Vectors:
 
 
 def _of_tokens(place: Path, values: Array, ids: Array, kinds: str) -> Array:
-    """Give the entries of an array with one number a token."""
+    """Return the entries of an array with one number a token."""
     if values.ndim != 1 or values.dtype.kind not in kinds or (ids.size and ids.max() >= len(values)):
         raise damaged(place / WEIGHTS, f"{values.size:,} numbers for the tokens up to {ids.max(initial=-1)}")
     return np.asarray(values[ids])
 
 
 def _tokens(path: Path, ours: bool) -> list[tuple[int, str]]:
-    """Give the numbers and names of all tokens, in the order of numbers."""
+    """Return the numbers and names of all tokens, in the order of numbers."""
     described = read_json(path)
     try:
         model = described["model"]
@@ -101,7 +101,7 @@ def _tokens(path: Path, ours: bool) -> list[tuple[int, str]]:
 
 
 def _naming(described: Any) -> Callable[[str], str]:
-    """Give the function that names a piece, by how the tokenizer marks where words begin."""
+    """Return the function that names a piece, by how the tokenizer marks where words begin."""
     kinds = _kinds(described.get("pre_tokenizer")) | _kinds(described.get("decoder"))
     if "ByteLevel" in kinds:
         table = _byte_table()
@@ -112,7 +112,7 @@ def _naming(described: Any) -> Callable[[str], str]:
 
 
 def _kinds(part: Any) -> set[str]:
-    """Give the types of a step and of the steps it is made of."""
+    """Return the types of a step and of the steps it is made of."""
     if not isinstance(part, dict):
         return set()
     inner = [*(part.get("pretokenizers") or []), *(part.get("decoders") or [])]
@@ -131,7 +131,7 @@ def _named(piece: str, mark: str) -> str:
 
 
 def _byte_table() -> dict[str, int]:
-    """Give the byte each character of a byte-level vocabulary stands for.
+    """Return the byte each character of a byte-level vocabulary stands for.
 
     Printable bytes of Latin-1 stand for themselves, the others in order for the characters from 256 on.
     """
@@ -141,7 +141,7 @@ def _byte_table() -> dict[str, int]:
 
 
 def _from_bytes(piece: str, table: dict[str, int]) -> str:
-    """Give the text of a byte-level piece; one that is no text by itself, a part of a character, stays as written.
+    """Return the text of a byte-level piece; one that is no text by itself, a part of a character, stays as written.
 
     >>> _from_bytes("Ġcaf" + "Ã©", _byte_table())
     ' café'

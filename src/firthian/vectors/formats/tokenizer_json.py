@@ -1,6 +1,6 @@
 """A ``tokenizer.json`` of Hugging Face's ``tokenizers`` that cuts text as ours does and leaves unknown words out.
 
-Its steps are those of ``firthian.text.tokenizer``: normalise (NFC), make typographic apostrophes and hyphens plain,
+Its steps are those of ``firthian.text.tokenizer``: normalize (NFC), make typographic apostrophes and hyphens plain,
 lower-case, find words. The two agree on every character of the Unicode version that Python knows.
 
 The model is a BPE without merges. With ``ignore_merges`` a word of the vocabulary becomes its number; any other
@@ -90,7 +90,7 @@ def mark(word: str) -> str:
 
 
 def unmark(marked: str) -> str:
-    """Give the word that ``mark`` wrote.
+    """Return the word that ``mark`` wrote.
 
     >>> [unmark(mark(word)) for word in ("tea", "▁tea", "a▁", "▁")]
     ['tea', '▁tea', 'a▁', '▁']
@@ -107,7 +107,7 @@ def _replace(pattern: Json, content: str) -> Json:
 
 
 def _unicode(fold_numbers: bool) -> tuple[tuple[list[Json], list[Json]], str]:
-    """Give what comes before and after lower-casing, and the pattern of a word."""
+    """Return what comes before and after lower-casing, and the pattern of a word."""
     before = [_replace({"Regex": "[\u2019\u02bc]"}, "'"), _replace({"Regex": "[\u2010\u2011]"}, "-")]
     word = f"{_LETTER}+(?:{_JOINER}{_LETTER}+)*"
     if not fold_numbers:

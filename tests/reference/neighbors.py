@@ -1,4 +1,4 @@
-"""The slow, obvious way to neighbours and analogies: all cosines in double precision, one full sort."""
+"""The slow, obvious way to neighbors and analogies: all cosines in double precision, one full sort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled text from TSV, CSV or JSON lines: columns by name, or by the usual order where there is no header."""
+"""Labeled text from TSV, CSV or JSON lines: columns by name, or by the usual order where there is no header."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from firthian.text.files import plain_suffix, whole_text
 
 _LARGEST_FIELD = 64 << 20
 
-#: The largest file of labelled text: it is held in memory, several times over.
+#: The largest file of labeled text: it is held in memory, several times over.
 LARGEST_BYTES = 2**30
 
 FORMATS = ("tsv", "csv", "jsonl")
@@ -29,7 +29,7 @@ _USUAL = {
 
 
 @dataclass(frozen=True)
-class LabelledText:
+class LabeledText:
     """Texts with labels, and the part (train, test, ...) each belongs to where the file says so."""
 
     texts: list[str]
@@ -42,19 +42,19 @@ class LabelledText:
         return count_damaged(self.texts)
 
     def part(self, *names: str) -> tuple[list[str], list[str]]:
-        """Give the texts and labels of some parts; a file without parts is all training text."""
+        """Return the texts and labels of some parts; a file without parts is all training text."""
         if not self.splits:
             return (self.texts, self.labels) if "train" in names else ([], [])
         chosen = [n for n, split in enumerate(self.splits) if split in names]
         return [self.texts[n] for n in chosen], [self.labels[n] for n in chosen]
 
     def elsewhere(self, *names: str) -> dict[str, int]:
-        """Give the names and sizes of all other parts, by name."""
+        """Return the names and sizes of all other parts, by name."""
         return dict(sorted(Counter(split for split in self.splits if split not in names).items()))
 
 
 def count_damaged(texts: Iterable[str]) -> int:
-    """Tell how many texts hold the sign that stands for bytes that are not UTF-8.
+    """Return how many texts hold the sign that stands for bytes that are not UTF-8.
 
     >>> count_damaged(["caf\ufffd", "bar"])
     1
@@ -62,15 +62,15 @@ def count_damaged(texts: Iterable[str]) -> int:
     return sum("\ufffd" in text for text in texts)
 
 
-def read_labelled(
+def read_labeled(
     path: str,
     *,
     format: str = "auto",
     label_column: str | None = None,
     text_column: str | None = None,
     split_column: str | None = None,
-) -> LabelledText:
-    """Read labelled text; errors name the line."""
+) -> LabeledText:
+    """Read labeled text; errors name the line."""
     named = {"label": label_column, "text": text_column, "split": split_column}
     texts, labels, splits = [], [], []
     for where, record in _records(path, _format(path, format, FORMATS), named, ("text", "label")):
@@ -89,7 +89,7 @@ def read_labelled(
         raise FirthianError(
             f"{path}: only some lines say which part they belong to", hint="give every line a split, train or test"
         )
-    return LabelledText(texts, labels, splits)
+    return LabeledText(texts, labels, splits)
 
 
 def read_texts(path: str, *, format: str = "auto", text_column: str | None = None) -> list[str]:
@@ -129,7 +129,7 @@ def _decoded(path: str) -> str:
 def _records(
     path: str, format: str, named: dict[str, str | None], wanted: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give each record with where it stands; ``wanted`` are the columns that a table must have."""
+    """Return each record with where it stands; ``wanted`` are the columns that a table must have."""
     if format == "jsonl":
         yield from _json_records(path, named)
     else:
@@ -137,7 +137,7 @@ def _records(
 
 
 def _usual(role: str, fields: Iterable[Any]) -> Any:
-    """Give the field that has a usual name, or None."""
+    """Return the field that has a usual name, or None."""
     spelled: dict[str, Any] = {}
     for field in fields:
         spelled.setdefault(str(field).strip().lower(), field)
