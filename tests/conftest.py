@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tools.local_data import use_local_data
+
+use_local_data()
+
 settings.register_profile(
     "firthian",
     deadline=None,

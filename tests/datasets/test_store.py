@@ -271,14 +271,14 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert cache_folder() == tmp_path / ".cache" / "firthian"
 
 
-def test_where_the_data_folder_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_the_environment_names_a_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FIRTHIAN_DATA", "/named")
     assert data_folder() == Path("/named")
     monkeypatch.delenv("FIRTHIAN_DATA")
     (tmp_path / "shared" / "data").mkdir(parents=True)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    assert data_folder() == Path("../shared/data")
+    assert data_folder() is None
 
 
 def test_an_unwritable_cache_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -306,8 +306,8 @@ def test_the_registry_holds_what_it_must() -> None:
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("name", [item.name for item in DATASETS if item.kind in ("similarity", "analogy")])
-def test_real_test_sets_from_the_data_folder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FIRTHIAN_DATA")
+def test_real_test_sets_from_the_data_folder(name: str, real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIRTHIAN_DATA", str(real_data))
     dataset = find_dataset(name)
     if not dataset.sources[0].available() or not isinstance(dataset.sources[0], LocalFile):
         pytest.skip("it is not in a data folder here")

@@ -49,18 +49,9 @@ class Source(Protocol):
 
 
 def data_folder() -> Path | None:
-    """Return the folder of local data: ``$FIRTHIAN_DATA``, else ``../shared/data`` when it is there.
-
-    The latter is looked for beside the working folder and beside the repository.
-    """
-    named = os.environ.get("FIRTHIAN_DATA")
-    if named:
-        return Path(named)
-    repository = Path(__file__).resolve().parents[3]
-    for beside in (Path("../shared/data"), repository.parent / "shared" / "data"):
-        if beside.is_dir():
-            return beside
-    return None
+    """Return the folder of local data, ``$FIRTHIAN_DATA``, or None if the variable is unset."""
+    folder = os.environ.get("FIRTHIAN_DATA")
+    return Path(folder) if folder else None
 
 
 def file_sha256(path: Path) -> str:
