@@ -19,7 +19,7 @@ def _shortened(text: str) -> str:
 
 
 #: An option in a message: `name` or `name=value`.
-_OPTION = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`\s]*))?`")
+_OPTION = re.compile(r"`([A-Za-z][a-z0-9_]*)(?:=([^`\s]*))?`")
 
 
 def _as_argument(name: str, value: str | None) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import firthian
+from firthian.cli.app import spelling
 
 SOURCE = Path(firthian.__file__).parent
 
@@ -76,6 +77,41 @@ def test_options_of_recipes_are_named_as_they_were_typed(firth: Callable[..., An
     firth(*command, "--set", "eigenvalue-power=much").complains("firth: --set eigenvalue_power must be a number")
     firth(*command, "--dim", "0").complains("firth: --dim must be at least 1")
     firth(*command, "--vector-size", "0").complains("firth: --vector-size must be at least 1")
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("count x --min-count 3", "--min-count: raise --memory 4GB"),
+        ("train x", "--min-count: raise --memory 4GB"),
+        ("neighbors x", "min_count: raise memory=4GB"),
+        ("datasets list", "min_count: raise memory=4GB"),
+    ],
+)
+def test_python_sees_arguments_and_the_command_line_flags(command: str, shown: str) -> None:
+    error = firthian.FirthianError("`min_count`", hint="raise `memory=4GB`")
+    assert str(error) == "min_count: raise memory=4GB"
+    assert ": ".join(error.render(spelling(command.split()))) == shown
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "value", "shown"),
+    [
+        ("train x --dim 5", "vector_size", None, "--dim"),
+        ("train x --vector-size=5", "vector_size", "3", "--vector-size 3"),
+        ("train x", "vector_size", "3", "--vector-size 3"),
+        ("train x --set ns-exponent=1", "ns_exponent", None, "--set ns_exponent"),
+        ("train x", "damping", "1", "--set damping=1"),
+        ("train x --set epochs=0", "epochs", None, "--set epochs"),
+        ("train x --force", "force", "True", "--force"),
+        ("compare x -m svd", "damping", "1", "damping=1"),
+        ("adapt x -C 3", "C", None, "-C"),
+        ("adapt x", "n_jobs", None, "--workers"),
+        ("explore x", "vectors", None, "VECTORS..."),
+    ],
+)
+def test_options_are_spelled_as_the_verb_spells_them(command: str, name: str, value: str | None, shown: str) -> None:
+    assert spelling(command.split())(name, value) == shown
 
 
 @pytest.mark.parametrize("words", [[], ["datasets"]])

@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -66,7 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
             raise KeyboardInterrupt
         sys.stdout.flush()
     except FirthianError as error:
-        code = _complain(_as_typed(error.message, arguments), error.hint, "--json" in arguments)
+        message, hint = error.render(spelling(arguments))
+        code = _complain(_as_typed(message, arguments), hint, "--json" in arguments)
     except (BrokenPipeError, SystemExit) as error:
         # The reader of our output went away, as `head` does: not an error, but nothing more can be written.
         # Typer may have noticed first; it then ends the process.
@@ -102,9 +104,12 @@ def _print_anything() -> None:
 
 def _parameters(arguments: list[str]) -> list[Any]:
     """Return what the verb of a command takes."""
-    commands = getattr(typer.main.get_command(app), "commands", {})
-    verb = commands.get(arguments[0]) if arguments else None
-    return [] if verb is None else list(verb.params)
+    command: Any = typer.main.get_command(app)
+    for argument in arguments:
+        if not getattr(command, "commands", None):
+            break
+        command = command.commands.get(argument, command)
+    return list(command.params)
 
 
 def _can_resume(arguments: list[str]) -> bool:
@@ -113,6 +118,28 @@ def _can_resume(arguments: list[str]) -> bool:
     return not said & {"--stream", "--dry-run"} and any(
         "--resume" in parameter.opts for parameter in _parameters(arguments)
     )
+
+
+#: Parameters that scikit-learn calls otherwise than the verbs do.
+_OTHER_NAMES = {"C": "cost", "n_jobs": "workers", "random_state": "seed"}
+
+
+def spelling(arguments: list[str]) -> Callable[[str, str | None], str]:
+    """Return a function that spells a Python option the way the user of this command line types it."""
+    parameters = {parameter.name: parameter for parameter in _parameters(arguments)}
+    typed = {argument.partition("=")[0].replace("-", "_") for argument in _flags(arguments)}
+
+    def spell(name: str, value: str | None) -> str:
+        parameter = parameters.get(_OTHER_NAMES.get(name, name))
+        assigned = name if value is None else f"{name}={value}"
+        if parameter is None or (name in typed and "settings" in parameters):
+            return f"--set {assigned}" if "settings" in parameters else assigned
+        if parameter.param_type_name == "argument":
+            return str(parameter.metavar or name.upper())
+        flag = next((flag for flag in parameter.opts if flag.replace("-", "_") in typed), parameter.opts[-1])
+        return str(flag) if value is None or parameter.is_flag else f"{flag} {value}"
+
+    return spell
 
 
 def _as_typed(message: str, arguments: list[str]) -> str:
