@@ -108,7 +108,7 @@ def declared(owner: Callable[..., Any]) -> dict[str, Option]:
     >>> declared(model)["shift"].default
     1.0
     """
-    function = vars(owner)["__init__"] if isinstance(owner, type) else owner
+    function = getattr(owner, "__init__") if isinstance(owner, type) else owner  # noqa: B009
     hints = get_type_hints(function, include_extras=True)
     options = {}
     for parameter in inspect.signature(owner).parameters.values():

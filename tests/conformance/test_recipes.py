@@ -73,8 +73,9 @@ def test_names_and_aliases_are_unique_and_rows_complete():
         assert recipe.summary
         assert recipe.paper
         assert recipe.source in ("counts", "tokens", "vectors")
-        assert all(option.help for option in recipe.options)
-        assert recipe.settings({}) == {option.name: option.default for option in recipe.options}
+        assert all(option.help for option in recipe.options.values())
+        defaults = {option.name: option.default for option in recipe.options.values()}
+        assert recipe.settings({}) == {**recipe.fixed, **defaults}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -90,7 +91,7 @@ def test_it_fits(name):
     assert record["recipe"] == name
     assert record["vector_size"] == matrix.shape[1]
     assert record["status"] in ("exact", "converged", "stopped")
-    assert set(record["options"]) == {option.name for option in find_recipe(name).options}
+    assert set(record["options"]) == {*find_recipe(name).options, *find_recipe(name).fixed}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -176,7 +177,7 @@ def test_a_dimension_that_cannot_be_chosen_is_refused(name):
 def test_options_are_checked(name):
     with pytest.raises(FirthianError, match="has no option"):
         find_recipe(name).settings({"no_such_option": 1})
-    for option in find_recipe(name).options:
+    for option in find_recipe(name).options.values():
         if isinstance(option.default, int | float) and not isinstance(option.default, bool):
             with pytest.raises(FirthianError, match=option.name):
                 option.check("much")
@@ -186,7 +187,7 @@ def test_options_are_checked(name):
             for odd in ("inf", float("inf"), float("nan"), None, True):
                 with pytest.raises(FirthianError, match=option.name):
                     option.check(odd)
-    nothing = dict.fromkeys(option.name for option in find_recipe(name).options)
+    nothing = dict.fromkeys(find_recipe(name).options)
     assert find_recipe(name).settings(nothing) == find_recipe(name).settings({})
 
 
@@ -202,9 +203,7 @@ def test_options_are_checked(name):
 def test_options_without_effect_are_refused(recipe, idle, other):
     chosen = find_recipe(recipe)
     (name,), (switch,) = idle, other
-    with pytest.raises(
-        FirthianError, match=rf"{name} has no effect with {switch}=\w+: leave it out, or give --set {switch}="
-    ):
+    with pytest.raises(FirthianError, match=rf"{name} has no effect with {switch}=\w+: omit it, or set {switch}="):
         chosen.settings({**idle, **other})
     assert chosen.settings(idle)[name] == idle[name]
     # as a record has them: all options, most of them at their defaults
@@ -214,11 +213,10 @@ def test_options_without_effect_are_refused(recipe, idle, other):
 
 def test_options_that_wait_for_another_name_one_there_is():
     for recipe in RECIPES:
-        options = {option.name: option for option in recipe.options}
-        for option in recipe.options:
-            if option.only_with is not None and option.only_with[0] in options:
+        for option in recipe.options.values():
+            if option.only_with is not None and option.only_with[0] in recipe.options:
                 other, value = option.only_with
-                assert value in options[other].choices
+                assert value in recipe.options[other].choices
     assert find_recipe("semf").settings({"damping": 0.5})["damping"] == 0.5
 
 
@@ -244,7 +242,7 @@ def test_a_dry_run_knows_every_recipe(name):
         return
     found = forecast(corpus(), name, vector_size=size)
     assert found.most_bytes > 0
-    if found.training is not None and "epochs" in {option.name for option in recipe.options}:
+    if found.training is not None and "epochs" in recipe.options:
         # more epochs take longer, also where the usual number depends on the text
         assert forecast(corpus(), name, vector_size=size, epochs=100).training.seconds > found.training.seconds
 

@@ -27,9 +27,9 @@ def test_the_toy_model_is_short(blocks):
 
 def test_the_toy_model_trains_and_obeys_its_options(blocks, monkeypatch):
     model, row = blocks
-    module = types.ModuleType("firthian.learn.difference")
+    module = types.ModuleType("firthian.learn.spectral.difference")
     exec(compile(model, "difference.py", "exec"), module.__dict__)
-    monkeypatch.setitem(sys.modules, "firthian.learn.difference", module)
+    monkeypatch.setitem(sys.modules, "firthian.learn.spectral.difference", module)
     names: dict[str, object] = {}
     exec(compile(row, "recipes.py", "exec"), names)
     monkeypatch.setattr(recipes, "RECIPES", (*recipes.RECIPES, names["DIFFERENCE"]))

@@ -83,7 +83,7 @@ def _classifier(
 ) -> tuple[Any, list[str]]:
     from firthian.adapt import PAClassifier, RPAClassifier
     from firthian.errors import FirthianError, suggest
-    from firthian.learn.recipes import Option
+    from firthian.options import Option
 
     notes = []
     if method not in ("rpa", "pa"):
@@ -110,8 +110,8 @@ def _classifier(
             raise FirthianError(f"{name} is not given with --set", hint=f"use {_FLAGS[name]}")
         if name not in defaults:
             raise FirthianError(f"the classifier has no parameter {name!r}", hint=suggest(name, defaults))
-        usual = f"{defaults[name]} is usual"
-        parameters[name] = Option(name, defaults[name], usual, words=("auto",) if name == "lam" else ()).check(value)
+        number, words = (float, ("auto",)) if name == "lam" else (type(defaults[name]), ())
+        parameters[name] = Option(f"the default is {defaults[name]}", words=words, name=name, kind=number).check(value)
     if parameters.get("class_weight") == "none":
         del parameters["class_weight"]
     return kind(vectors, **parameters, random_state=seed, n_jobs=workers), notes

@@ -30,7 +30,9 @@ def models(
             "dimension": recipe.dimension,
             "chooses_dimension": recipe.chooses_dimension,
             "counting": dict(recipe.counting),
-            "options": {option.name: {"default": option.default, "help": option.help} for option in recipe.options},
+            "options": {
+                option.name: {"default": option.default, "help": option.help} for option in recipe.options.values()
+            },
         }
 
     chosen = [find_recipe(name)] if name else list(RECIPES)
@@ -55,5 +57,5 @@ def models(
         more = f", {large} from {LARGE_TEXT // 10**6} M tokens on" if large != recipe.dimension else ""
         more += ", or chosen by --dim auto" if recipe.chooses_dimension else ""
         say(f"  dimension  {recipe.dimension}{more}")
-    for option in recipe.options:
+    for option in recipe.options.values():
         say(f"  --set {option.name}={option.default}\n        {option.help}")

@@ -107,7 +107,7 @@ def _passes(recipe: Recipe, settings: Mapping[str, Any], tokens: int) -> float:
     """Return the epochs that are asked for as a multiple of those that were measured: the usual ones for less text."""
     if "epochs" not in settings:
         return 1.0
-    usual = next(option.default for option in recipe.options if option.name == "epochs")
+    usual = recipe.options["epochs"].default
     asked = settings["epochs"]
     if usual == "auto":
         find = recipe.load("solver").usual_epochs  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
-"""The names users type, and what each stands for: a model, a solver, their options, and how to count for it.
+"""Every recipe: the names users type.
 
-One file a family, one row a recipe. ``docs/add_a_model.md`` walks through adding one.
+One file per family, one row per recipe. ``docs/add_a_model.md`` walks through adding one.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from firthian.errors import FirthianError, suggest
 from firthian.learn.bayes.recipes import BAYES
 from firthian.learn.likelihood.recipes import LIKELIHOOD
 from firthian.learn.psd.recipes import PSD
-from firthian.learn.recipe import Option, Recipe
+from firthian.learn.recipe import Recipe
 from firthian.learn.spectral.recipes import ASSOCIATION
 from firthian.learn.stochastic.recipes import STOCHASTIC
 
-__all__ = ["RECIPES", "Option", "Recipe", "find_recipe", "recipe_names"]
+__all__ = ["RECIPES", "Recipe", "find_recipe", "recipe_names"]
 
 RECIPES: tuple[Recipe, ...] = (*ASSOCIATION, *PSD, *LIKELIHOOD, *STOCHASTIC, *BAYES)
 

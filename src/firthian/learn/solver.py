@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -49,29 +49,42 @@ class Solution:
                 )
 
 
-class Solver(Protocol):
-    """Fits models that offer what it requires."""
+M = TypeVar("M", contravariant=True)
 
-    requires: ClassVar[tuple[str, ...]]
 
-    def solve(self, model: Any, dimension: int, run: Run) -> Solution:
+class Solver(Protocol[M]):
+    """Fits models of kind ``M``: a Protocol that names what the solver needs of them."""
+
+    def solve(self, model: M, dimension: int, run: Run) -> Solution:
         """Fit the model with vectors of ``dimension`` numbers."""
         ...
 
 
-def check_fit(solver: Solver, model: Any) -> None:
-    """Say which attribute a model lacks for a solver, if one is missing.
+def check_fit(solver: Solver[Any], model: object) -> None:
+    """Raise if a model lacks an attribute that its solver's Protocol names.
 
+    >>> class HasMatrix(Protocol):
+    ...     matrix: Array
     >>> class Wants:
-    ...     requires = ("matrix",)
+    ...     def solve(self, model: HasMatrix, dimension: int, run: Run) -> Solution: ...
     >>> check_fit(Wants(), object())
     Traceback (most recent call last):
     ...
     firthian.errors.FirthianError: the solver Wants needs a model with 'matrix', which object lacks: choose another solver
     """
-    for name in solver.requires:
-        if not hasattr(model, name):
+    needed = get_type_hints(type(solver).solve)["model"]
+    protocols = [kind for kind in getattr(needed, "__mro__", ()) if getattr(kind, "_is_protocol", False)]
+    for name in (name for protocol in protocols for name in _members(protocol)):
+        # The class first: a property may take long to compute.
+        if not hasattr(type(model), name) and not hasattr(model, name):
             raise FirthianError(
                 f"the solver {type(solver).__name__} needs a model with {name!r}, which {type(model).__name__} lacks",
                 hint="choose another solver",
             )
+
+
+def _members(protocol: type) -> list[str]:
+    """List the attributes and methods a Protocol declares in its own body."""
+    return [
+        name for name in {**vars(protocol).get("__annotations__", {}), **vars(protocol)} if not name.startswith("_")
+    ]

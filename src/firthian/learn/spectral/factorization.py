@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Protocol
 
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.learn.linalg.operators import Operator
 from firthian.learn.linalg.spectral import top_singular
 from firthian.learn.solver import Solution
+from firthian.options import Option
 from firthian.runtime.run import Run
+
+
+class HasOperator(Protocol):
+    """A model that is a matrix; ``contexts_are_words = False`` says that its columns are not the words."""
+
+    def operator(self, dimension: int) -> Operator:
+        """Return the matrix; ``dimension`` is the number of singular vectors needed."""
+        ...
 
 
 class SVD:
@@ -21,12 +31,17 @@ class SVD:
     the singular values beside the vectors, since no power of theirs can be changed later.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("operator",)
-
-    def __init__(self, eigenvalue_power: float = 0.5, normalize: bool = False, tolerance: float = 0.01) -> None:
+    def __init__(
+        self,
+        eigenvalue_power: Annotated[float, Option("power p of the singular values in U·s^p", low=0, high=2)] = 0.5,
+        normalize: Annotated[bool, Option("scale every word vector to length 1")] = False,
+        tolerance: Annotated[
+            float, Option("relative residual of a converged singular vector", low=1e-6, high=1)
+        ] = 0.01,
+    ) -> None:
         self.eigenvalue_power, self.normalize, self.tolerance = eigenvalue_power, normalize, tolerance
 
-    def solve(self, model: Any, dimension: int, run: Run) -> Solution:
+    def solve(self, model: HasOperator, dimension: int, run: Run) -> Solution:
         """Find the largest singular values and make vectors of them."""
         operator = model.operator(dimension)
         left, values, right = top_singular(operator, dimension, run, tolerance=self.tolerance, name="svd")
