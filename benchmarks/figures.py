@@ -209,11 +209,11 @@ def _families() -> Iterator[Sentence]:
 def _psd() -> Iterator[Sentence]:
     rows = study("defaults")
     plain = rows["psd/the same, steps of 1.9"]["scores"]
-    centerd = rows["psd/**the defaults**: centerd, steps of 1.9, 4 iterations"]["scores"]
-    gains = [centerd[name] - plain[name] for name in SETS[:4]]
+    centered = rows["psd/**the defaults**: centered, steps of 1.9, 4 iterations"]["scores"]
+    gains = [centered[name] - plain[name] for name in SETS[:4]]
     yield (
         "similarity scores rise by {} to {}, SimLex falls by {}",
-        [f"{value:.3f}" for value in (min(gains), max(gains), plain["simlex999"] - centerd["simlex999"])],
+        [f"{value:.3f}" for value in (min(gains), max(gains), plain["simlex999"] - centered["simlex999"])],
     )
     found = study("psdvec")
     paper = next(row["scores"] for name, row in found.items() if name.startswith("psd, counted as the paper does"))

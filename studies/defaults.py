@@ -43,10 +43,10 @@ PSD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "dynamic window 5, 4 iterations": (_DYNAMIC, _PLAIN),
     "the same, eigenvalue power 0.35": (_DYNAMIC, {**_PLAIN, "eigenvalue_power": 0.35}),
     "the same, eigenvalue power 0.25": (_DYNAMIC, {**_PLAIN, "eigenvalue_power": 0.25}),
-    "the same, centerd": (_DYNAMIC, {"step": 1.0}),
+    "the same, centered": (_DYNAMIC, {"step": 1.0}),
     "the same, steps of 1.9": (_DYNAMIC, {"center": False}),
     "the same, steps of 1.9, 8 iterations": (_DYNAMIC, {"center": False, "iterations": 8}),
-    "**the defaults**: centerd, steps of 1.9, 4 iterations": (_DYNAMIC, {}),
+    "**the defaults**: centered, steps of 1.9, 4 iterations": (_DYNAMIC, {}),
 }  # fmt: skip
 
 SVD: dict[str, dict[str, Any]] = {
@@ -73,7 +73,7 @@ as they have. `emf-amemf` and `semf` are in [their own study](emf.md), `bayes-sv
 
 ## psd
 
-`cut` is 0.01, steps have length 1 and vectors are not centerd unless said otherwise.
+`cut` is 0.01, steps have length 1 and vectors are not centered unless said otherwise.
 
 {psd}
 ## svd

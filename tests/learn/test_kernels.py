@@ -7,7 +7,7 @@ import pytest
 
 from firthian.kernels.lasso import descend
 from firthian.kernels.sparse import inner_products, times_dense
-from firthian.learn.linalg.operators import Centerd, DenseOperator, SideBySide, SparseOperator
+from firthian.learn.linalg.operators import Centered, DenseOperator, SideBySide, SparseOperator
 from firthian.runtime.run import Run
 from tests.reference import lasso as slow_lasso
 from tests.reference import sparse as slow_sparse
@@ -47,7 +47,7 @@ def operators():
     return [
         (SparseOperator.of(one), one.toarray()),
         (SideBySide(SparseOperator.of(one), SparseOperator.of(two)), np.hstack([one.toarray(), two.toarray()])),
-        (Centerd(SparseOperator.of(one), mean), one.toarray() - mean),
+        (Centered(SparseOperator.of(one), mean), one.toarray() - mean),
         (DenseOperator(dense), dense),
     ]
 

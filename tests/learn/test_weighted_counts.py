@@ -27,8 +27,8 @@ def test_hellinger_components_are_those_of_pca():
     matrix, _ = random_counts(25, zero_word=3)
     words = SVD(1.0).solve(Hellinger(counts_of(matrix), Run()), 4, Run()).words
     shares = np.sqrt(matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1))
-    centerd = shares - shares.mean(axis=0)
-    u, s, _ = np.linalg.svd(centerd)
+    centered = shares - shares.mean(axis=0)
+    u, s, _ = np.linalg.svd(centered)
     np.testing.assert_allclose(np.abs(words), np.abs(u[:, :4] * s[:4]), atol=1e-4)
 
 

@@ -257,8 +257,8 @@ def test_atlas_file(vectors: Vectors, tmp_path: Path) -> None:
     rows = table.read_table(tmp_path / "v.parquet")
     assert rows.column_names == ["word", "vector", "count", "x", "y"]
     places = np.column_stack([rows["x"].to_numpy(), rows["y"].to_numpy()])
-    centerd = vectors.matrix.astype(np.float64) - vectors.matrix.mean(axis=0, dtype=np.float64)
-    left, values, _ = np.linalg.svd(centerd, full_matrices=False)
+    centered = vectors.matrix.astype(np.float64) - vectors.matrix.mean(axis=0, dtype=np.float64)
+    left, values, _ = np.linalg.svd(centered, full_matrices=False)
     np.testing.assert_allclose(np.abs(places), np.abs(left[:, :2] * values[:2]), atol=1e-5)
     again = read_vectors(tmp_path / "v.parquet")
     np.testing.assert_array_equal(again.matrix, vectors.matrix)

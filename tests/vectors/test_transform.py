@@ -62,7 +62,7 @@ def test_eigenvalue_power_is_what_training_with_it_gives(vectors: Vectors) -> No
 
 
 def test_centering_and_removing_components(vectors: Vectors) -> None:
-    np.testing.assert_allclose(vectors.centerd().matrix.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(vectors.centered().matrix.mean(axis=0), 0, atol=1e-6)
     planted = R.normal(size=6)
     vectors.matrix = (vectors.matrix + 50 * R.normal(size=(60, 1)) * planted + 3).astype(np.float32)
     cleaned = vectors.without_top_components(1).matrix
@@ -73,7 +73,7 @@ def test_centering_and_removing_components(vectors: Vectors) -> None:
     with pytest.raises(FirthianError, match="7 of 6"):
         vectors.without_top_components(7)
     with pytest.raises(FirthianError, match="sparse vectors dense"):
-        Vectors(scipy.sparse.csr_array((1, 3)), Vocabulary(["a"])).centerd()
+        Vectors(scipy.sparse.csr_array((1, 3)), Vocabulary(["a"])).centered()
 
 
 def test_alignment_finds_the_planted_rotation_and_the_moved_word(vectors: Vectors) -> None:
@@ -94,8 +94,8 @@ def test_alignment_finds_the_planted_rotation_and_the_moved_word(vectors: Vector
 
 
 def test_transforms_are_written_down(vectors: Vectors) -> None:
-    steps = vectors.centerd().normalized().record["transforms"]
-    assert [step["name"] for step in steps] == ["centerd", "normalized"]
+    steps = vectors.centered().normalized().record["transforms"]
+    assert [step["name"] for step in steps] == ["centered", "normalized"]
     assert "transforms" not in vectors.record
 
 
@@ -121,7 +121,7 @@ def test_no_new_eigenvalue_power_where_dimensions_are_not_those_of_the_decomposi
     changed = getattr(vectors, change)(*given)
     with pytest.raises(FirthianError, match="no longer those of the decomposition"):
         getattr(changed, "vectors", changed).with_eigenvalue_power(1.0)
-    vectors.subset(9).centerd().with_eigenvalue_power(0.25).with_eigenvalue_power(1.0)
+    vectors.subset(9).centered().with_eigenvalue_power(0.25).with_eigenvalue_power(1.0)
 
 
 def test_the_eigenvalue_power_of_trained_vectors_can_be_changed() -> None:

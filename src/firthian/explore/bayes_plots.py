@@ -84,11 +84,11 @@ def plot_ellipses(
         raise FirthianError(f"a map needs two words or more, got {len(words)}", hint="give more")
     numbers = [vectors.vocabulary[word] for word in words]
     means = vectors.matrix[numbers].astype(np.float64)
-    centerd = means - means.mean(axis=0)
-    _, _, axes_of = np.linalg.svd(centerd, full_matrices=False)
+    centered = means - means.mean(axis=0)
+    _, _, axes_of = np.linalg.svd(centered, full_matrices=False)
     plane = np.zeros((2, vectors.vector_size))
     plane[: min(2, len(axes_of))] = axes_of[:2]
-    points = centerd @ plane.T
+    points = centered @ plane.T
     shapes = plane @ covariances(vectors, numbers) @ plane.T
     figure, axes = _figure(6.4, 6.4)
     for point, shape in zip(points, shapes, strict=True):

@@ -1,4 +1,4 @@
-"""The factor U behind PSDVec vectors: what a user gets may be bent (eigenvalue power) and centerd; U·Uᵀ is what fits PMI."""
+"""The factor U behind PSDVec vectors: what a user gets may be bent (eigenvalue power) and centered; U·Uᵀ is what fits PMI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors made from vectors: scaled, centerd, combined, rotated onto others.
+"""Vectors made from vectors: scaled, centered, combined, rotated onto others.
 
 Each result remembers what was done in ``record["transforms"]``. What belonged to the old geometry (context vectors,
 covariances, biases) is left behind; ``subset`` alone keeps it.
@@ -29,7 +29,7 @@ PER_DIMENSION = ("eigenvalues", "singular_values")
 OF_ALL_WORDS = (*PER_DIMENSION, "center", "mean_vector", "dictionary")
 
 #: Transforms after which a dimension is still that of the decomposition, times a number.
-_KEEP_DIMENSIONS = ("subset", "centerd", "eigenvalue_power")
+_KEEP_DIMENSIONS = ("subset", "centered", "eigenvalue_power")
 
 
 class Alignment(NamedTuple):
@@ -145,10 +145,10 @@ def _current_power(vectors: Vectors) -> float:
     return float(power)
 
 
-def centerd(vectors: Vectors) -> Vectors:
+def centered(vectors: Vectors) -> Vectors:
     """Subtract the mean vector."""
     matrix = _dense(vectors, "centering")
-    return derived(vectors, matrix - _mean(matrix), "centerd")
+    return derived(vectors, matrix - _mean(matrix), "centered")
 
 
 def without_top_components(vectors: Vectors, number: int) -> Vectors:

@@ -305,9 +305,9 @@ class Vectors:
         """Weigh the dimensions of a decomposition anew: Q·Λ^power."""
         return transform.with_eigenvalue_power(self, power)
 
-    def centerd(self) -> Vectors:
+    def centered(self) -> Vectors:
         """Subtract the mean vector."""
-        return transform.centerd(self)
+        return transform.centered(self)
 
     def without_top_components(self, number: int) -> Vectors:
         """Center, and remove the strongest principal components."""

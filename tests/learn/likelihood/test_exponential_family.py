@@ -323,14 +323,14 @@ def test_a_prior_shortens_the_steps_of_rare_rows():
     np.testing.assert_allclose(moved[2], moved[0] * (mass / (mass + most))[:, np.newaxis], rtol=1e-4, atol=1e-6)
 
 
-def test_vectors_are_centerd_where_words_weigh_as_the_root_of_their_events():
+def test_vectors_are_centered_where_words_weigh_as_the_root_of_their_events():
     matrix, counts = random_counts(30)
-    plain, centerd = (ft.train(counts, "sgns", vector_size=5, center=center) for center in (False, True))
+    plain, centered = (ft.train(counts, "sgns", vector_size=5, center=center) for center in (False, True))
     # A row's events are its counts and k times as many.
     weights = np.sqrt(matrix.sum(axis=1))
     mean = weights @ plain.matrix.astype(np.float64) / weights.sum()
-    np.testing.assert_allclose(centerd.extras["mean_vector"], mean, atol=1e-5)
-    np.testing.assert_allclose(centerd.matrix, plain.matrix - mean, atol=1e-5)
+    np.testing.assert_allclose(centered.extras["mean_vector"], mean, atol=1e-5)
+    np.testing.assert_allclose(centered.matrix, plain.matrix - mean, atol=1e-5)
 
 
 def test_every_solver_reaches_the_same_value_from_a_common_start():

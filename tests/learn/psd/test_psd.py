@@ -199,18 +199,18 @@ def test_words_without_a_ridge_that_see_one_topic_only():
     assert np.abs(added.matrix).max() < 100
 
 
-def test_vectors_are_centerd_and_lead_back_to_the_factor():
+def test_vectors_are_centered_and_lead_back_to_the_factor():
     counts = ft.count(corpus(), window=3, min_count=1)
-    plain, centerd = (
+    plain, centered = (
         ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25, center=center) for center in (False, True)
     )
-    assert np.abs(centerd.matrix.mean(axis=0)).max() < 1e-5
-    factors = [PSDFactor(vectors, "a test").rows() for vectors in (plain, centerd)]
+    assert np.abs(centered.matrix.mean(axis=0)).max() < 1e-5
+    factors = [PSDFactor(vectors, "a test").rows() for vectors in (plain, centered)]
     assert np.allclose(*factors, atol=1e-5)
-    assert np.allclose(PSDFactor(centerd, "a test").shown(factors[0]), centerd.matrix, atol=1e-5)
+    assert np.allclose(PSDFactor(centered, "a test").shown(factors[0]), centered.matrix, atol=1e-5)
     with pytest.raises(FirthianError, match=r"a test needs vectors as they were trained, .*normalized"):
-        PSDFactor(centerd.normalized(), "a test")
-    PSDFactor(centerd.subset(5), "a test")
+        PSDFactor(centered.normalized(), "a test")
+    PSDFactor(centered.subset(5), "a test")
 
 
 def test_blockwise_with_every_word_in_the_core_is_psd():

@@ -37,12 +37,12 @@ def test_plain_cca_is_whitening_of_indicators():
     whitened = inverse_root(words.T @ words) @ (words.T @ contexts) @ inverse_root(contexts.T @ contexts)
     made = dense(CCA(counts_of(matrix, "left"), Run(), count_power=1).operator(3))
     np.testing.assert_allclose(made, whitened, atol=1e-6)
-    # The canonical correlations of centerd data are the singular values after the first, which is 1: chance.
+    # The canonical correlations of centered data are the singular values after the first, which is 1: chance.
     words, contexts = words - words.mean(axis=0), contexts - contexts.mean(axis=0)
-    centerd = inverse_root(words.T @ words) @ (words.T @ contexts) @ inverse_root(contexts.T @ contexts)
+    centered = inverse_root(words.T @ words) @ (words.T @ contexts) @ inverse_root(contexts.T @ contexts)
     values = np.linalg.svd(made, compute_uv=False)
     assert values[0] == pytest.approx(1, abs=1e-6)
-    np.testing.assert_allclose(values[1:], np.linalg.svd(centerd, compute_uv=False)[:5], atol=1e-5)
+    np.testing.assert_allclose(values[1:], np.linalg.svd(centered, compute_uv=False)[:5], atol=1e-5)
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])

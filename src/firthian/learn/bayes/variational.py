@@ -128,7 +128,7 @@ class VariationalSweeps:
         return state.history[-1] - state.history[-2] < self.tolerance * abs(state.history[-1])
 
     def finish(self, state: State, run: Run, bias: str = "none") -> Solution:
-        """Make vectors of the state: pruned, with the scale shared between words and contexts, perhaps centerd.
+        """Make vectors of the state: pruned, with the scale shared between words and contexts, perhaps centered.
 
         ``bias`` says which biases the model has.
         """

@@ -120,12 +120,12 @@ class SideBySide:
         return np.concatenate([self.left.transposed_times(dense, run), self.right.transposed_times(dense, run)])
 
 
-class Centerd:
+class Centered:
     """``A - 1 m'``: a matrix with a row taken off each of its rows, never formed.
 
     >>> import scipy.sparse
     >>> one = SparseOperator.of(scipy.sparse.csr_array(np.diag([2.0, 4.0])))
-    >>> Centerd(one, np.array([1.0, 2.0])).times(np.eye(2, dtype=np.float32), Run())
+    >>> Centered(one, np.array([1.0, 2.0])).times(np.eye(2, dtype=np.float32), Run())
     array([[ 1., -2.],
            [-1., 2.]], dtype=float32)
     """

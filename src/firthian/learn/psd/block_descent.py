@@ -119,7 +119,7 @@ class BlockDescent:
         return Solution(shown, None, objective, status, {**stats, **model.stats()}, {**extras, **model.marginals()})
 
     def shown(self, factor: Array, values: Array, core: int) -> tuple[Array, dict[str, Array]]:
-        """Return the vectors a user sees, bent and centerd on the core, and what leads back to the factor."""
+        """Return the vectors a user sees, bent and centered on the core, and what leads back to the factor."""
         bent = factor * (values ** (self.eigenvalue_power - 0.5)).astype(np.float32)
         center = bent[:core].mean(axis=0, dtype=np.float64) if self.center else np.zeros(bent.shape[1])
         return bent - center.astype(np.float32), {"eigenvalues": values, "center": center.astype(np.float32)}

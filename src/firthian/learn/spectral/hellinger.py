@@ -8,7 +8,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
-from firthian.learn.linalg.operators import Centerd, Operator, SparseOperator
+from firthian.learn.linalg.operators import Centered, Operator, SparseOperator
 from firthian.learn.weighting import BLOCK, inverse_powers, seen_pairs
 from firthian.runtime.run import Run
 
@@ -48,7 +48,7 @@ class Hellinger:
         return np.concatenate(self.run.over_rows(of_rows, self.counts.shape[0], BLOCK, here=True))
 
     def operator(self, dimension: int) -> Operator:
-        """Return the centerd matrix for products; it is never formed, since it is not sparse."""
+        """Return the centered matrix for products; it is never formed, since it is not sparse."""
         matrix = SparseOperator.of(self.matrix())
         ones = np.ones((matrix.shape[0], 1), dtype=np.float32)
-        return Centerd(matrix, matrix.transposed_times(ones, self.run)[:, 0] / matrix.shape[0])
+        return Centered(matrix, matrix.transposed_times(ones, self.run)[:, 0] / matrix.shape[0])

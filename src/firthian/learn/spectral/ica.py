@@ -57,14 +57,14 @@ def _space(model: Any, dimension: int, run: Run) -> dict[str, Array]:
 
 
 def whitened(vectors: Array, run: Run) -> Array:
-    """Return centerd vectors with the identity as covariance; directions without variance become zero."""
+    """Return centered vectors with the identity as covariance; directions without variance become zero."""
     rows = vectors.shape[0]
     ones = np.ones((rows, 1), dtype=np.float32)
-    centerd = vectors - (inner(ones, vectors, run) / rows).astype(np.float32)
-    values, axes = eigh(inner(centerd, centerd, run) / rows)
+    centered = vectors - (inner(ones, vectors, run) / rows).astype(np.float32)
+    values, axes = eigh(inner(centered, centered, run) / rows)
     alive = values > NO_VARIANCE * max(float(values[-1]), 1e-300)
     scale = np.where(alive, 1 / np.sqrt(np.where(alive, values, 1)), 0)
-    return times_small(centerd, axes * scale, run)
+    return times_small(centered, axes * scale, run)
 
 
 def fast_ica(white: Array, epochs: int, tolerance: float, run: Run) -> tuple[Array, float, list[float]]:
