@@ -54,7 +54,7 @@ def one_pass(classifier: RPAClassifier, texts: list[str], labels: list[str]) -> 
     """Time one pass of learning alone, after the documents are ready."""
     counts, given = classifier._start(texts, labels)
     classifier.classes_, codes = np.unique(given, return_inverse=True)
-    from firthian.adapt.ensemble import Ensemble
+    from firthian.adapt.learner import Ensemble
 
     ensemble = Ensemble(classifier._ensemble_base(), classifier.classes_.size, one_hot=False)
     examples = classifier._examples(counts)

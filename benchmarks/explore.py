@@ -140,7 +140,7 @@ def together(server: Server) -> tuple[int, float]:
 
 def projection() -> dict[str, Any]:
     """Time t-SNE on words of planted topics, from vectors to points, nothing kept."""
-    from firthian.explore.projection import Options, project
+    from firthian.explore.projection import ProjectionOptions, project
 
     random = np.random.default_rng(2)
     centers = random.standard_normal((MAP_TOPICS, MAP_DIMENSIONS))
@@ -148,7 +148,7 @@ def projection() -> dict[str, Any]:
     rows = (rows + random.standard_normal(rows.shape)).astype(np.float32)
     vectors = Vectors(rows, Vocabulary([f"word{number}" for number in range(MAP_WORDS)]))
     begun = time.perf_counter()
-    project(vectors, np.arange(MAP_WORDS), Options("tsne"), keep=False)
+    project(vectors, np.arange(MAP_WORDS), ProjectionOptions("tsne"), keep=False)
     return {"words": MAP_WORDS, "dimensions": MAP_DIMENSIONS, "seconds": round(since(begun), 1), "asked": 60}
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from firthian.explore.bayes_plots import plot_ellipses
-from firthian.explore.cloud import plot_cloud
+from firthian.explore.contexts import plot_cloud
 from firthian.explore.map_plot import write_map
-from firthian.explore.projection import Options
+from firthian.explore.projection import ProjectionOptions
 from firthian.explore.word_map import make_map
 from firthian.learn.bayes.bounds import curvature, height, sigmoid
 from firthian.vectors.vectors import Vectors
@@ -127,7 +127,9 @@ def draw(study: Study, data: Data) -> None:
         path = study.picture(name)
         words = theme(vectors, seeds)
         if not path.exists() and len(words) > 30:
-            made = make_map(vectors, words=words, options=Options(perplexity=12), clusters=len(seeds), keep=False)
+            made = make_map(
+                vectors, words=words, options=ProjectionOptions(perplexity=12), clusters=len(seeds), keep=False
+            )
             write_map(made, path, title=title, size=8)
     path = study.picture("ellipses")
     words = [word for word in ELLIPSES if word in vectors]

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from firthian.adapt.ensemble import Ensemble, predict_codes
-from firthian.adapt.examples import Examples, scale
-from firthian.adapt.learner import Rule
+from firthian.adapt.documents import Examples, scale
+from firthian.adapt.learner import Ensemble, Rule, predict_codes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firthian.adapt import documents as module
-from firthian.adapt.documents import count_words, learn_vocabulary, tokenize
-from firthian.adapt.examples import inverse_document_frequency, scale, weigh
+from firthian.adapt.documents import count_words, inverse_document_frequency, learn_vocabulary, scale, tokenize, weigh
 from firthian.adapt.labeled import read_labeled, read_texts
 from firthian.errors import FirthianError
 from firthian.text.segments import cut_segments

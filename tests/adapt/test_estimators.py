@@ -121,8 +121,8 @@ def test_blocks_of_classes(three_topics):
     np.testing.assert_array_equal(model.transform(test, "colors"), model.transform(test)[:, 20:40])
     shared = RPAClassifier("random:20", multi_class="shared").fit(texts, labels)
     assert shared.embedding_.matrix.shape == (len(shared.vocabulary_), 20)
-    with pytest.raises(ParameterError, match="no class 'colors': did you mean colors"):
-        model.embedding_of("colors")
+    with pytest.raises(ParameterError, match="no class 'colour': did you mean colors"):
+        model.embedding_of("colour")
 
 
 def test_only_moved_rows_are_kept(two_topics, vectors):

@@ -16,10 +16,9 @@ import pytest
 
 from firthian.datasets import data_folder, find_dataset, locate, sources, status, verify
 from firthian.datasets import registry as registry_module
-from firthian.datasets.cache import cache_folder
 from firthian.datasets.finishing import first_bytes, unchanged, word_pairs
 from firthian.datasets.registry import DATASETS, Dataset
-from firthian.datasets.sources import LocalFile, UrlFile, Wheel, WheelFiles
+from firthian.datasets.sources import LocalFile, UrlFile, Wheel, WheelFiles, cache_folder
 from firthian.errors import FirthianError
 
 Register = Callable[..., Dataset]

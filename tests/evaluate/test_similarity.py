@@ -10,7 +10,7 @@ from scipy import stats
 import firthian as ft
 from firthian.errors import FirthianError
 from firthian.evaluate import Pairs, compare_similarity, similarity
-from firthian.evaluate.scores import score_pairs
+from firthian.evaluate.words import score_pairs
 from firthian.kernels.packing import pack
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from firthian import FirthianError, Vectors, Vocabulary, count
-from firthian.explore.clusters import find_clusters
 from firthian.explore.labels import place_labels
 from firthian.explore.map_plot import map_page
-from firthian.explore.projection import Options, exact_neighbors, project, unit_rows
-from firthian.explore.word_map import DEVIATIONS, make_map
+from firthian.explore.projection import ProjectionOptions, exact_neighbors, project, unit_rows
+from firthian.explore.word_map import DEVIATIONS, find_clusters, make_map
 from tests.explore.planted import HOSTILE, TOPICS, planted, save
 
 needs_matplotlib = pytest.mark.skipif(
@@ -35,7 +34,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pca_is_that_of_the_singular_vectors() -> None:
     vectors = planted()
-    found = project(vectors, np.arange(len(vectors)), Options("pca"))
+    found = project(vectors, np.arange(len(vectors)), ProjectionOptions("pca"))
     rows = unit_rows(vectors, np.arange(len(vectors))).astype(np.float64)
     left, values, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
     np.testing.assert_allclose(np.abs(found.points), np.abs(left[:, :2] * values[:2]), atol=1e-5)
@@ -56,7 +55,7 @@ def test_tsne_keeps_topics_together_and_is_kept(tmp_path: Path) -> None:
     vectors = planted()
     folder = save(vectors, tmp_path / "v")
     numbers = np.arange(TOPIC_WORDS)
-    options = Options("tsne", perplexity=5)
+    options = ProjectionOptions("tsne", perplexity=5)
     made = project(vectors, numbers, options, folder=folder, workers=1).points
     assert topics_are_apart(made)
     kept = list((folder / "maps").glob("tsne-*.npy"))
@@ -83,12 +82,12 @@ def test_umap_keeps_topics_together_and_is_kept(firth, tmp_path: Path) -> None:
     vectors = planted()
     folder = save(vectors, tmp_path / "v")
     numbers = np.arange(TOPIC_WORDS)
-    made = project(vectors, numbers, Options("umap"), folder=folder).points
+    made = project(vectors, numbers, ProjectionOptions("umap"), folder=folder).points
     assert topics_are_apart(made)
-    np.testing.assert_array_equal(project(vectors, numbers, Options("umap"), keep=False).points, made)
+    np.testing.assert_array_equal(project(vectors, numbers, ProjectionOptions("umap"), keep=False).points, made)
     (kept,) = (folder / "maps").glob("umap-*.npy")
     np.save(kept, made + 1)
-    np.testing.assert_array_equal(project(vectors, numbers, Options("umap"), folder=folder).points, made + 1)
+    np.testing.assert_array_equal(project(vectors, numbers, ProjectionOptions("umap"), folder=folder).points, made + 1)
     assert firth("map", folder, "-o", tmp_path / "m.html", "--method", "umap").code == 0
 
 
@@ -96,21 +95,21 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for method, module in (("umap", "umap"), ("tsne", "openTSNE")):
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(FirthianError, match=r"pip install 'firthian\[(umap|viz)\]'"):
-            project(planted(), np.arange(9), Options(method), keep=False)
+            project(planted(), np.arange(9), ProjectionOptions(method), keep=False)
 
 
 def test_bad_options() -> None:
     with pytest.raises(FirthianError, match="did you mean tsne"):
-        Options("tsn")
+        ProjectionOptions("tsn")
     for wrong in ({"perplexity": 0.0}, {"perplexity": float("nan")}, {"seed": -1}):
         with pytest.raises(FirthianError):
-            Options(**wrong)
+            ProjectionOptions(**wrong)
     with pytest.raises(FirthianError, match="at least 4"):
-        project(planted(), np.arange(3), Options("tsne"))
+        project(planted(), np.arange(3), ProjectionOptions("tsne"))
     broken = planted()
     broken.matrix[2, 0] = np.nan
     with pytest.raises(FirthianError, match="'milk' is not finite"):
-        project(broken, np.arange(5), Options("pca"))
+        project(broken, np.arange(5), ProjectionOptions("pca"))
 
 
 def test_sparse_vectors_have_a_map() -> None:
@@ -119,7 +118,9 @@ def test_sparse_vectors_have_a_map() -> None:
     dense = planted()
     matrix = scipy.sparse.csr_array(np.maximum(dense.matrix, 0))
     made = make_map(
-        Vectors(matrix, dense.vocabulary), words=["tea", "coffee", "sun", "moon", "rain"], options=Options("pca")
+        Vectors(matrix, dense.vocabulary),
+        words=["tea", "coffee", "sun", "moon", "rain"],
+        options=ProjectionOptions("pca"),
     )
     assert made.points.shape == (5, 2)
     assert np.isfinite(made.points).all()
@@ -173,8 +174,8 @@ def test_labels_leave_marks_free_where_they_can() -> None:
 def test_ellipses_are_those_of_draws() -> None:
     """The ellipse of a word covers the directions of draws from its posterior as far as promised: about 90 %."""
     vectors = planted(uncertain=True)
-    made = make_map(vectors, limit=TOPIC_WORDS, options=Options("pca"))
-    found = project(vectors, np.arange(TOPIC_WORDS), Options("pca"))
+    made = make_map(vectors, limit=TOPIC_WORDS, options=ProjectionOptions("pca"))
+    found = project(vectors, np.arange(TOPIC_WORDS), ProjectionOptions("pca"))
     random = np.random.default_rng(5)
     word = 3
     mean = vectors.matrix[word].astype(np.float64)
@@ -191,7 +192,7 @@ def test_ellipses_are_those_of_draws() -> None:
 
 
 def test_named_words_and_too_few(firth, tmp_path: Path) -> None:
-    made = make_map(planted(), words=["tea", "sun", "tea"], options=Options("pca"), clusters=2)
+    made = make_map(planted(), words=["tea", "sun", "tea"], options=ProjectionOptions("pca"), clusters=2)
     assert made.words == ["tea", "sun"]
     folder = save(planted(), tmp_path / "v")
     out = tmp_path / "m.html"
@@ -211,7 +212,7 @@ def test_named_words_and_too_few(firth, tmp_path: Path) -> None:
 
 
 def test_the_page_holds_its_data_and_asks_nobody() -> None:
-    made = make_map(planted(), options=Options("pca"))
+    made = make_map(planted(), options=ProjectionOptions("pca"))
     page = map_page(made, "a </title><b>")
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, flags=re.DOTALL).group(1))
     assert data["words"] == made.words
@@ -240,7 +241,7 @@ def test_pictures_are_the_same_every_time(firth, tmp_path: Path) -> None:
 def test_a_cloud_of_few_words_has_a_page_that_fits(tmp_path: Path) -> None:
     from matplotlib.image import imread
 
-    from firthian.explore.cloud import plot_cloud
+    from firthian.explore.contexts import plot_cloud
 
     few = count(["tea with milk and sugar"] * 9, min_count=1)
     many = count([f"tea {' '.join(f'remarkably{n}{k}' for k in 'abcd')}" for n in range(20)] * 9, min_count=1)
@@ -286,4 +287,4 @@ def test_cloud(firth, tmp_path: Path) -> None:
 
 def test_words_without_counts_have_a_map() -> None:
     vectors = Vectors(np.eye(4), Vocabulary(list("abcd")))
-    assert make_map(vectors, options=Options("pca"), clusters=2).to_dict()["counts"] == [0, 0, 0, 0]
+    assert make_map(vectors, options=ProjectionOptions("pca"), clusters=2).to_dict()["counts"] == [0, 0, 0, 0]

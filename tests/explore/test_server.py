@@ -21,7 +21,7 @@ import pytest
 from firthian import Counts, FirthianError, Vectors, count
 from firthian.explore.server.parameters import Text, Whole, read_parameters
 from firthian.explore.server.security import Hosts, _cookies
-from firthian.explore.server.state import Jobs
+from firthian.explore.server.state import BackgroundJobs
 from tests.explore.planted import HOSTILE, TOPICS, Served, planted, save
 
 pytestmark = pytest.mark.skipif(
@@ -250,7 +250,7 @@ def test_endless_request_lines_are_not_held(served: Served) -> None:
 
 
 def test_work_that_fails_is_told_once_and_then_started_again() -> None:
-    jobs, begun = Jobs(), []
+    jobs, begun = BackgroundJobs(), []
     go_on = threading.Event()
 
     def work(progress: object) -> None:
@@ -377,9 +377,9 @@ def test_defaults_of_parameters() -> None:
 def test_only_so_much_work_waits() -> None:
     import threading
 
-    from firthian.explore.server.state import _WAITING, Jobs
+    from firthian.explore.server.state import _WAITING, BackgroundJobs
 
-    jobs, go = Jobs(), threading.Event()
+    jobs, go = BackgroundJobs(), threading.Event()
     started = [jobs.ask(key, lambda _: go.wait(30)) for key in range(_WAITING)]
     assert jobs.ask(0, lambda _: None) is started[0]
     with pytest.raises(FirthianError, match="too much work"):

@@ -260,11 +260,11 @@ def _word_list(data: bytes) -> None:
 
 @functools.cache
 def _served() -> object:
-    from firthian.explore.server.state import State
+    from firthian.explore.server.state import ExplorerState
 
     place = scratch() / "served"
     examples.vectors().save(place)
-    return State([place])
+    return ExplorerState([place])
 
 
 def _query(data: bytes) -> None:

@@ -9,15 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from firthian.adapt.pa import PAClassifier
-    from firthian.adapt.rpa import RPAClassifier
+    from firthian.adapt.estimators import PAClassifier, RPAClassifier
     from firthian.adapt.search import search_parameters
     from firthian.adapt.store import load
 
 #: Public names and where they live; scikit-learn is imported only when one of them is used.
 _HOMES = {
-    "PAClassifier": "firthian.adapt.pa",
-    "RPAClassifier": "firthian.adapt.rpa",
+    "PAClassifier": "firthian.adapt.estimators",
+    "RPAClassifier": "firthian.adapt.estimators",
     "load": "firthian.adapt.store",
     "search_parameters": "firthian.adapt.search",
 }

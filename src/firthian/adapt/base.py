@@ -9,11 +9,18 @@ from typing import Any, Self
 import numpy as np
 
 from firthian.adapt.checks import ParameterError, check_documents, check_parameters, kind_of
-from firthian.adapt.documents import Bag, count_words, learn_vocabulary, tokenize
-from firthian.adapt.ensemble import Ensemble, predict_codes
-from firthian.adapt.examples import Examples, inverse_document_frequency, scale, weigh
-from firthian.adapt.learner import Rule
-from firthian.adapt.ngrams import is_ngram
+from firthian.adapt.documents import (
+    Bag,
+    Examples,
+    count_words,
+    inverse_document_frequency,
+    is_ngram,
+    learn_vocabulary,
+    scale,
+    tokenize,
+    weigh,
+)
+from firthian.adapt.learner import Ensemble, Rule, predict_codes
 from firthian.adapt.vectors import FirstPhi, GivenPhi, first_phi
 from firthian.arrays import Array
 from firthian.errors import require

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from firthian.adapt.ensemble import MULTI_CLASS
-from firthian.adapt.examples import SCALINGS, WEIGHTINGS
+from firthian.adapt.documents import SCALINGS, WEIGHTINGS
+from firthian.adapt.learner import MULTI_CLASS
 from firthian.errors import FirthianError, suggest
 from firthian.text.tokenizer import Tokenizer
 

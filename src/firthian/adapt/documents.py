@@ -1,4 +1,4 @@
-"""Texts or lists of tokens -> a sparse document-term matrix, at the speed of the corpus reader."""
+"""Texts or token lists -> a sparse document-term matrix -> the weighted and scaled vectors that the learner sees."""
 
 from __future__ import annotations
 
@@ -8,13 +8,78 @@ from typing import Any
 
 import numpy as np
 
-from firthian.adapt.ngrams import add_ngrams, is_ngram
+from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.text.readers import Documents
 from firthian.text.segments import Segment, cut_segments, tokenize_text
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import TypeTable, VocabularyLimits
 from firthian.text.vocabulary import Vocabulary
+
+#: Stands before the first word of a document; alone it is no feature.
+START = "<s>"
+
+
+def is_ngram(word: str) -> bool:
+    """Tell an n-gram from a word; only lists of tokens can hold words with a space, and those pass for n-grams."""
+    return " " in word
+
+
+def add_ngrams(segment: Segment, longest: int, goes_on: bool) -> Segment:
+    """Return a segment whose documents hold their words and all runs of up to ``longest`` words.
+
+    ``goes_on`` says that the first document began in the segment before; runs are not followed across that border.
+    """
+    from firthian.kernels import tokens as kernel
+
+    lengths = np.diff(np.append(segment.document_starts, segment.ids.size))
+    documents = np.repeat(np.arange(lengths.size), lengths)
+    marker = segment.hashes.size
+    marked = segment.document_starts[1:] if goes_on else segment.document_starts
+    words = np.insert(segment.ids.astype(np.int64), marked, marker)
+    homes = np.insert(documents, marked, np.arange(int(goes_on), lengths.size))
+    start = np.frombuffer(START.encode(), dtype=np.uint8)
+    starts, pool = np.append(segment.starts, segment.starts[-1] + start.size), np.concatenate([segment.pool, start])
+
+    # Runs of one word, each followed by what comes after it; then of two, and so on.
+    ids, homes_of_ids = [segment.ids.astype(np.int64)], [documents]
+    spelled_starts, spelled_pools, counts = [segment.starts], [segment.pool], [segment.counts]
+    runs, runs_starts, runs_pool = words, starts, pool
+    types, end = marker, int(segment.starts[-1])
+    for length in range(2, longest + 1):
+        left, right = runs[: max(0, words.size - length + 1)], words[length - 1 :]
+        inside = homes[: left.size] == homes[length - 1 :]
+        keys, found = np.unique(left[inside] * (marker + 1) + right[inside], return_inverse=True)
+        first, second = np.divmod(keys, marker + 1)
+        sizes = np.diff(runs_starts)[first] + 1 + np.diff(starts)[second]
+        new_starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        new_pool = np.empty(new_starts[-1], dtype=np.uint8)
+        kernel.join_words(first, runs_starts, runs_pool, second, starts, pool, new_starts, new_pool)
+        ids.append(types + found)
+        homes_of_ids.append(homes[: left.size][inside])
+        counts.append(np.bincount(found, minlength=keys.size))
+        spelled_starts.append(new_starts[1:] + end)
+        end += int(new_starts[-1])
+        spelled_pools.append(new_pool)
+        runs = np.zeros(left.size, dtype=np.int64)
+        runs[inside] = found
+        runs_starts, runs_pool = new_starts, new_pool
+        types += keys.size
+    everywhere = np.concatenate(homes_of_ids)
+    order = np.argsort(everywhere, kind="stable")
+    all_starts, all_pool = np.concatenate(spelled_starts), np.concatenate(spelled_pools)
+    hashes = np.empty(types, dtype=np.uint64)
+    kernel.hash_words(all_starts, all_pool, hashes)
+    return Segment(
+        ids=np.concatenate(ids)[order].astype(np.int32),
+        document_starts=np.searchsorted(everywhere[order], np.arange(lengths.size)),
+        hashes=hashes,
+        starts=all_starts,
+        pool=all_pool,
+        counts=np.concatenate(counts),
+        ends_inside=segment.ends_inside,
+        undecodable=segment.undecodable,
+    )
 
 
 @dataclass(frozen=True)
@@ -108,3 +173,64 @@ def count_words(documents: TokenizedDocuments, table: TypeTable) -> Bag:
     matrix = csr_array((np.ones(columns.size, np.float32), (np.concatenate(rows), columns)), shape=shape)
     matrix.sum_duplicates()
     return Bag(matrix, total - columns.size)
+
+
+#: binary: a word is there or not, as in the paper; tfidf: (1 + log count) × idf; given: the numbers as they are.
+WEIGHTINGS = ("binary", "idf", "tfidf", "count", "given")
+
+#: embedding: the document's vector under the first Phi has length 1, as in the paper; length: x itself has; none.
+SCALINGS = ("embedding", "length", "none")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Documents ready to be learned from: ``matrix`` (CSR) holds x, and ``hot × x`` are its one-hot features."""
+
+    matrix: Any
+    hot: Array
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def __getitem__(self, rows: Array) -> Examples:
+        return Examples(self.matrix[rows], self.hot[rows])
+
+
+def inverse_document_frequency(counts: Any) -> Array:
+    """Return ``log((1 + n) / (1 + df)) + 1`` for each word, as scikit-learn smooths it."""
+    found = np.bincount(counts.indices, minlength=counts.shape[1])
+    idf: Array = np.log((1 + counts.shape[0]) / (1 + found)) + 1
+    return idf.astype(np.float32)
+
+
+def weigh(counts: Any, weighting: str, idf: Array) -> Any:
+    """Weigh the words of each document."""
+    matrix = counts.astype(np.float32)
+    if weighting in ("binary", "idf"):
+        matrix.data = np.ones_like(matrix.data)
+    elif weighting == "tfidf":
+        matrix.data = 1 + np.log(np.maximum(matrix.data, 1))
+    if weighting in ("idf", "tfidf"):
+        matrix.data = matrix.data * idf[matrix.indices]
+    return matrix
+
+
+def scale(weighed: Any, base: Array, scaling: str, one_hot: float) -> Examples:
+    """Multiply each document by one number that never changes, so that the model stays linear in Phi.
+
+    A document whose vector is zero under the first Phi is scaled by its own length instead. One-hot features, where
+    there are any, have the length ``one_hot`` whatever the document.
+    """
+    lengths = np.sqrt(weighed.multiply(weighed).sum(axis=1), dtype=np.float64)
+    size = np.ones(weighed.shape[0])
+    if scaling == "embedding":
+        vectors = np.linalg.norm((weighed @ base).astype(np.float64), axis=1)
+        # Rounding leaves traces of sums that are truly zero; sums of huge numbers are no numbers any more.
+        size = np.where((vectors > 1e-6 * lengths) & np.isfinite(vectors), vectors, lengths)
+    elif scaling == "length":
+        size = lengths
+    size[size == 0] = 1.0
+    matrix = weighed.copy()
+    matrix.data = (matrix.data / np.repeat(size, np.diff(matrix.indptr))).astype(np.float32)
+    hot = one_hot * size / np.where(lengths > 0, lengths, 1.0)
+    return Examples(matrix, hot)

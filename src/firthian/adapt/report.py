@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from firthian.adapt.base import DocumentClassifier
-from firthian.adapt.rpa import RPAClassifier
+from firthian.adapt.estimators import RPAClassifier
 from firthian.arrays import Array
 from firthian.disk.figures import plain_text, save_figure
 from firthian.errors import FirthianError, require

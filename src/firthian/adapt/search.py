@@ -12,8 +12,8 @@ import numpy as np
 
 from firthian.adapt.base import DocumentClassifier
 from firthian.adapt.checks import ParameterError
-from firthian.adapt.ensemble import Ensemble, predict_codes
-from firthian.adapt.examples import Examples
+from firthian.adapt.documents import Examples
+from firthian.adapt.learner import Ensemble, predict_codes
 from firthian.arrays import Array
 from firthian.errors import suggest
 from firthian.runtime.executor import Threads

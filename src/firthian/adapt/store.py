@@ -11,10 +11,8 @@ import numpy as np
 from firthian._version import __version__
 from firthian.adapt.base import DocumentClassifier
 from firthian.adapt.checks import ParameterError
-from firthian.adapt.ensemble import Ensemble
-from firthian.adapt.learner import Learner
-from firthian.adapt.pa import PAClassifier
-from firthian.adapt.rpa import RPAClassifier
+from firthian.adapt.estimators import PAClassifier, RPAClassifier
+from firthian.adapt.learner import Ensemble, Learner
 from firthian.adapt.vectors import FirstPhi, GivenPhi, OneHotPhi, RandomPhi, first_phi
 from firthian.arrays import Array
 from firthian.disk.artifact import crc32, new_folder, read_array, read_manifest, write_manifest

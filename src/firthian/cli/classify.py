@@ -30,8 +30,8 @@ def classify(
     import numpy as np
 
     from firthian.adapt import load
-    from firthian.adapt.ensemble import predict_codes
     from firthian.adapt.labeled import count_damaged, read_texts
+    from firthian.adapt.learner import predict_codes
     from firthian.errors import FirthianError
 
     # A function that cut the texts is called only where the user names it: files come from anywhere.

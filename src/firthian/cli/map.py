@@ -49,7 +49,7 @@ def draw_map(
     """Draw a map of words, or a cloud of the company a word keeps."""
     from firthian.disk.figures import check_picture
     from firthian.explore.map_plot import SUFFIXES, write_map
-    from firthian.explore.projection import Options
+    from firthian.explore.projection import ProjectionOptions
     from firthian.explore.word_map import make_map
     from firthian.vectors.loading import open_vectors
 
@@ -58,7 +58,7 @@ def draw_map(
         _draw_cloud(source, cloud, output, force, order=order, min_count=min_count, skip_frequent=skip_frequent)
         return
     check_picture(output, SUFFIXES, force)
-    options = Options(method, perplexity, seed)
+    options = ProjectionOptions(method, perplexity, seed)
     vectors = open_vectors(source)
     with on_terminal() as progress:
         made = make_map(
@@ -72,7 +72,7 @@ def draw_map(
 
 def _draw_cloud(source: str, word: str, output: str, force: bool, **choice: Any) -> None:
     from firthian.counts.counts import Counts
-    from firthian.explore.cloud import plot_cloud
+    from firthian.explore.contexts import plot_cloud
 
     made = plot_cloud(Counts.load(source, verify=False), word, output, force=force, **choice)
     missing = f", {len(made.left_out)} more found no place" if made.left_out else ""

@@ -1,6 +1,6 @@
-"""Where a data set can come from: a local folder, a web address, a file inside a PyPI wheel.
+"""Where a data set comes from: a local folder, a URL, a file inside a PyPI wheel; and the cache that keeps it.
 
-Every source is checked against its checksum before it is read.
+Every source is verified against its checksum before it is read.
 """
 
 from __future__ import annotations
@@ -20,11 +20,23 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from firthian.datasets.archives import open_member
-from firthian.datasets.cache import cache_folder
 from firthian.datasets.finishing import Finish
 from firthian.disk.locks import locked
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.text.files import open_bytes
+
+
+def cache_folder(make: bool = False) -> Path:
+    """Return the cache: ``$FIRTHIAN_CACHE``, else ``firthian`` in the user's cache folder."""
+    named = os.environ.get("FIRTHIAN_CACHE")
+    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(named) if named else Path(user) / "firthian"
+    if make:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise from_os_error(error) from error
+    return folder
 
 
 class Source(Protocol):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from firthian.datasets.cache import cache_folder
 from firthian.datasets.finishing import unchanged
 from firthian.datasets.registry import Dataset, find_dataset
-from firthian.datasets.sources import LocalFile, Source, check_file, file_sha256
+from firthian.datasets.sources import LocalFile, Source, cache_folder, check_file, file_sha256
 from firthian.disk.locks import locked
 from firthian.errors import FirthianError, from_os_error
 from firthian.runtime.progress import Progress, Silent

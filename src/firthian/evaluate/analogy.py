@@ -16,9 +16,9 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.datasets.word_tasks import Questions
 from firthian.errors import FirthianError
-from firthian.evaluate.options import Options
 from firthian.evaluate.ranks import mcnemar
 from firthian.evaluate.sets import Set, open_set
+from firthian.evaluate.suites import EvaluationOptions
 from firthian.evaluate.words import Lookup
 from firthian.runtime.run import Run, one_blas_thread
 from firthian.vectors.search import EPSILON, cosines_to_unit
@@ -166,7 +166,7 @@ def _cosines(matrix: Any, lengths: Array, asked: Array) -> Callable[[Array], Arr
 
 
 def measure(
-    vectors: Vectors, questions: Questions, options: Options, run: Run, lookup: Lookup | None = None
+    vectors: Vectors, questions: Questions, options: EvaluationOptions, run: Run, lookup: Lookup | None = None
 ) -> AnalogyResult:
     """Ask one set of questions."""
     lookup = lookup or Lookup(vectors, options.restrict_vocab)
@@ -181,7 +181,7 @@ def measure(
     return AnalogyResult(questions, answers, correct, known, counted, found.missing, found.zero_length)
 
 
-def suite(vectors: Vectors, options: Options, run: Run) -> dict[str, AnalogyResult]:
+def suite(vectors: Vectors, options: EvaluationOptions, run: Run) -> dict[str, AnalogyResult]:
     """Ask every chosen set of questions."""
     lookup = Lookup(vectors, options.restrict_vocab)
     return {
@@ -193,7 +193,7 @@ def suite(vectors: Vectors, options: Options, run: Run) -> dict[str, AnalogyResu
 
 def compare_analogy(one: Vectors, other: Vectors, questions: Set, *, oov: str = "skip") -> dict[str, Any]:
     """Test whether two models answer analogies equally well, by McNemar's exact test on each way to answer."""
-    options, run = Options(oov=oov), Run.create()
+    options, run = EvaluationOptions(oov=oov), Run.create()
     opened = open_set(questions, "analogy")
     if not isinstance(opened, Questions):
         raise FirthianError(f"{opened.name} is a set of pairs", hint="use compare_similarity")

@@ -18,7 +18,7 @@ from firthian.datasets import locate
 from firthian.datasets.word_tasks import LARGEST_BYTES
 from firthian.errors import FirthianError, require, suggest
 from firthian.evaluate.chunk_features import STYLES, Sentence, spelled_words, usual_style, word_features
-from firthian.evaluate.options import whole_number
+from firthian.evaluate.suites import whole_number
 from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import Run
 from firthian.text.files import whole_text

@@ -8,7 +8,7 @@ from typing import Any
 from firthian.adapt.labeled import LabeledText, read_labeled
 from firthian.datasets import locate
 from firthian.errors import FirthianError, require, suggest
-from firthian.evaluate.options import whole_number
+from firthian.evaluate.suites import whole_number
 from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import Run
 

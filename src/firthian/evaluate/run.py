@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from firthian.errors import FirthianError
-from firthian.evaluate.options import Options
 from firthian.evaluate.ranks import RESAMPLES
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.sets import Set, choose
-from firthian.evaluate.suites import DEFAULT_SUITES, Suite, check_options, find_suites
+from firthian.evaluate.suites import DEFAULT_SUITES, EvaluationOptions, Suite, check_options, find_suites
 from firthian.evaluate.words import finder
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor
@@ -68,7 +67,7 @@ class Plan:
     """What will be asked of vectors: suites, sets and options, all of them read and checked before any work."""
 
     suites: list[Suite]
-    options: Options
+    options: EvaluationOptions
     #: Common sets that are not to be had, and why.
     absent: Mapping[str, str]
 
@@ -88,7 +87,7 @@ class Plan:
         suites = find_suites(suite)
         check_options(suites, more or {})
         chosen, absent = choose(sets, [one.name for one in suites])
-        options = Options(chosen, oov, score, restrict_vocab, resamples, more or {})
+        options = EvaluationOptions(chosen, oov, score, restrict_vocab, resamples, more or {})
         # A suite of sets is left out when all the wanted sets belong to another.
         suites = [one for one in suites if chosen.get(one.name, [None])]
         for one in suites:

@@ -11,11 +11,10 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.datasets.word_tasks import Pairs
 from firthian.errors import FirthianError
-from firthian.evaluate.options import Options
 from firthian.evaluate.ranks import RESAMPLES, bootstrap, interval, spearman, williams
-from firthian.evaluate.scores import SCORES, score_pairs
 from firthian.evaluate.sets import Set, open_set
-from firthian.evaluate.words import Lookup
+from firthian.evaluate.suites import EvaluationOptions
+from firthian.evaluate.words import SCORES, Lookup, score_pairs
 from firthian.runtime.run import Run
 from firthian.vectors.vectors import Vectors
 
@@ -83,7 +82,7 @@ class SimilarityResult:
 
 
 def measure(
-    vectors: Vectors, pairs: Pairs, options: Options, run: Run, lookup: Lookup | None = None
+    vectors: Vectors, pairs: Pairs, options: EvaluationOptions, run: Run, lookup: Lookup | None = None
 ) -> SimilarityResult:
     """Ask one set of pairs."""
     lookup = lookup or Lookup(vectors, options.restrict_vocab)
@@ -104,7 +103,7 @@ def measure(
     )
 
 
-def suite(vectors: Vectors, options: Options, run: Run) -> dict[str, SimilarityResult]:
+def suite(vectors: Vectors, options: EvaluationOptions, run: Run) -> dict[str, SimilarityResult]:
     """Ask every chosen set of pairs."""
     lookup = Lookup(vectors, options.restrict_vocab)
     return {
@@ -122,7 +121,7 @@ def compare_similarity(
     Gives ``difference`` (the other's Spearman correlation less that of the first), its paired bootstrap interval
     ``ci95``, and the ``p_value`` of Williams' test.
     """
-    options = Options(oov=oov, score=score, resamples=0)
+    options = EvaluationOptions(oov=oov, score=score, resamples=0)
     run = Run(seed=seed)
     opened = open_set(pairs, "similarity")
     if not isinstance(opened, Pairs):

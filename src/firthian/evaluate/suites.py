@@ -1,19 +1,66 @@
-"""What can be asked of vectors: every suite by name. A new suite is one row here and one function elsewhere.
+"""Evaluation suites by name, and their options. A new suite is one row in ``SUITES`` and one function elsewhere.
 
-The function is called as ``function(vectors, options, run)`` and gives a dictionary: name of a set or task -> its figures,
-either as a plain dictionary or as an object with ``to_dict()``. Where such an object also has ``compare(other, run)``,
-two models are compared by it: it gives a dictionary with a ``p_value``, or with one such dictionary for each measure.
+The function is called as ``function(vectors, options, run)`` and returns a dictionary: name of a set or task -> its
+results, each a plain dictionary or an object with ``to_dict()``. If that object also has ``compare(other, run)``, it
+compares two models and returns a dictionary with a ``p_value``, or one such dictionary per measure.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from firthian.datasets.word_tasks import Pairs, Questions
 from firthian.errors import FirthianError, suggest
-from firthian.evaluate.options import Options
+from firthian.evaluate.ranks import RESAMPLES
+from firthian.evaluate.words import check_score
+
+#: What becomes of an item with an unknown word: left out, or counted with the score zero (an analogy as wrong).
+OOV = ("skip", "zero")
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """How to evaluate; every suite is handed this. ``more`` holds the options that a suite declares for itself."""
+
+    sets: Mapping[str, Sequence[Pairs | Questions]] = field(default_factory=dict)
+    oov: str = "skip"
+    score: str = "cosine"
+    #: Only the first so many words of the vocabulary take part, as in gensim; None for all.
+    restrict_vocab: int | None = None
+    #: Resamples of the bootstrap; 0 for no interval.
+    resamples: int = RESAMPLES
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.oov not in OOV:
+            raise FirthianError(f"oov must be one of {', '.join(OOV)}, got {self.oov!r}", hint=suggest(self.oov, OOV))
+        check_score(self.score)
+        if self.restrict_vocab is not None and self.restrict_vocab < 1:
+            raise FirthianError(
+                f"restrict_vocab must be at least 1, got {self.restrict_vocab}", hint="leave it out to use every word"
+            )
+        if self.resamples < 0:
+            raise FirthianError(f"resamples must be at least 0, got {self.resamples}", hint="2000 is usual")
+
+
+def whole_number(name: str, value: int | str | None, least: int) -> int:
+    """Read an option of a suite that may have come from the command line.
+
+    >>> whole_number("cv", "5", 0)
+    5
+    """
+    try:
+        number = int(value or 0)
+    except ValueError:
+        number = -1
+    if number < least:
+        raise FirthianError(
+            f"{name} must be a whole number from {least}, got {value!r}", hint="leave it out for the usual"
+        )
+    return number
 
 
 @dataclass(frozen=True)
@@ -34,12 +81,12 @@ class Suite:
         """Import the function that runs it, only now."""
         return _import(self.home)
 
-    def check_early(self, options: Options) -> None:
+    def check_early(self, options: EvaluationOptions) -> None:
         """Say before any work why the suite cannot run."""
         if self.check:
             _import(self.check)(**self.own(options).more)
 
-    def own(self, options: Options) -> Options:
+    def own(self, options: EvaluationOptions) -> EvaluationOptions:
         """Return the options of an evaluation without those that other suites declare."""
         mine = {name: value for name, value in options.more.items() if name in self.options}
         return replace(options, more={**mine, **self.given})

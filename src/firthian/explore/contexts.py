@@ -1,14 +1,18 @@
-"""The company a word keeps: its contexts in counts, with how often and how much more often than by chance."""
+"""The company a word keeps: its contexts by count and PMI, as a list or a word cloud."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from firthian.arrays import Array
 from firthian.counts.counts import Counts
-from firthian.errors import FirthianError, suggest
+from firthian.disk.figures import check_picture, extents_of, plain_text, renderer_of, save_figure
+from firthian.errors import FirthianError, require, suggest
+from firthian.explore.labels import Boxes
 
 ORDERS = ("pmi", "count")
 
@@ -51,3 +55,107 @@ def context_words(
     best = np.argsort(-(pmi if order == "pmi" else values), kind="stable")[:topn]
     words = counts.vocabulary.words
     return [Context(words[int(columns[i])], float(values[i]), float(pmi[i])) for i in best]
+
+
+_DPI = 150
+_LARGEST, _SMALLEST = 42.0, 9.0
+
+#: So much of a page words may cover before they no longer find a place, and the share of a full side that the title needs.
+_FILLED, _SMALLEST_PAGE = 0.3, 0.6
+
+#: A word that finds no place within so many steps of the spiral is left out.
+_STEPS = 5000
+
+
+class Cloud(NamedTuple):
+    """The words that were drawn, and those that found no place."""
+
+    drawn: list[str]
+    left_out: list[str]
+
+
+def plot_cloud(
+    counts: Counts,
+    word: str,
+    path: str | os.PathLike[str],
+    *,
+    topn: int = 80,
+    min_count: float = 5.0,
+    order: str = "pmi",
+    skip_frequent: int = 0,
+    force: bool = False,
+) -> Cloud:
+    """Draw the contexts of a word, as far as they find a place.
+
+    With the order ``pmi`` the words that keep its company most faithfully are chosen, with ``count`` the most frequent.
+    The ``skip_frequent`` most frequent words of the vocabulary are left out.
+    """
+    target = check_picture(path, (".png", ".svg"), force)
+    found = context_words(counts, word, topn, min_count, order, skip_frequent)
+    if not found:
+        raise FirthianError(
+            f"{word!r} has no context counted {min_count:g} times"
+            + (f" beside the {skip_frequent:,} most frequent words" if skip_frequent else ""),
+            hint=f"lower --min-count{' or --skip-frequent' if skip_frequent else ''}, or choose another word",
+        )
+    strength = np.array([one.pmi if order == "pmi" else one.count for one in found])
+    sizes = font_sizes(strength)
+    # Width is measured at the size it will be drawn with.
+    figure = require("matplotlib.figure", "viz").Figure(figsize=(8, 5.2), dpi=_DPI)
+    colors = require("matplotlib", "viz").colormaps["viridis"]
+    pmi = np.array([one.pmi for one in found])
+    shade = 0.85 * (1 - (pmi - pmi.min()) / max(float(np.ptp(pmi)), 1e-12))
+    renderer = renderer_of(figure)
+    texts = [
+        figure.text(
+            0, 0, plain_text(one.word), fontsize=size, color=colors(tint), va="bottom", ha="left", parse_math=False
+        )
+        for one, size, tint in zip(found, sizes, shade, strict=True)
+    ]
+    extents = extents_of(texts, renderer)
+    # Few words get a smaller page, not a large white margin.
+    width, height = figure.get_size_inches() * _DPI
+    share = sum(extent.width * extent.height for extent in extents) / (width * height * _FILLED)
+    widest = 1.1 * max(extent.width for extent in extents) / width
+    figure.set_size_inches(figure.get_size_inches() * min(1.0, max(_SMALLEST_PAGE, share**0.5, widest)))
+    width, height = figure.get_size_inches() * _DPI
+    boxes = Boxes((8, 8, width - 8, height - 40), np.full((1, 2), 60.0))
+    drawn, left_out = [], []
+    for one, text, extent in zip(found, texts, extents, strict=True):
+        place = _spiral(boxes, extent.width + 6, extent.height + 2, (width / 2, (height - 32) / 2), width / height)
+        if place is None:
+            text.remove()
+            left_out.append(one.word)
+            continue
+        text.set_position(((place[0] + 3) / width, (place[1] + 1) / height))
+        drawn.append(one.word)
+    measure = "PMI" if order == "pmi" else "count"
+    title = f"the company of “{plain_text(word)}”: size by {measure}, dark is high PMI"
+    figure.text(0.5, 1 - 12 / height, title, ha="center", va="top", fontsize=10, color="#444", parse_math=False)
+    save_figure(figure, target, force)
+    return Cloud(drawn, left_out)
+
+
+def font_sizes(strength: Array) -> Array:
+    """Return sizes between the smallest and the largest, by the square root: area, not height, is what the eye compares.
+
+    >>> font_sizes(np.array([9.0, 4.0, 0.0])).round(1).tolist()
+    [42.0, 31.0, 9.0]
+    """
+    shifted = strength - strength.min()
+    share = np.sqrt(shifted / shifted.max()) if shifted.max() > 0 else np.ones_like(shifted)
+    return np.asarray(_SMALLEST + (_LARGEST - _SMALLEST) * share)
+
+
+def _spiral(
+    boxes: Any, width: float, height: float, center: tuple[float, float], aspect: float
+) -> tuple[float, float] | None:
+    """Walk outward from the center until the box is free."""
+    for step in range(_STEPS):
+        angle = 1.6 * np.sqrt(step)
+        radius = 4 * angle
+        left = center[0] + aspect * radius * np.cos(angle) - width / 2
+        bottom = center[1] + radius * np.sin(angle) - height / 2
+        if boxes.put((left, bottom, left + width, bottom + height)):
+            return left, bottom
+    return None

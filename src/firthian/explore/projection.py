@@ -52,7 +52,7 @@ _REPORT_EVERY = 25
 
 
 @dataclass(frozen=True)
-class Options:
+class ProjectionOptions:
     """What decides a projection besides the vectors."""
 
     method: str = "tsne"
@@ -107,7 +107,7 @@ def _reduced(rows: Any) -> Array:
 def project(
     vectors: Vectors,
     numbers: Array,
-    options: Options | None = None,
+    options: ProjectionOptions | None = None,
     *,
     folder: str | os.PathLike[str] | None = None,
     keep: bool = True,
@@ -118,7 +118,7 @@ def project(
 
     ``folder`` is where the vectors are. The number of workers does not change the result of PCA and t-SNE.
     """
-    options = options or Options()
+    options = options or ProjectionOptions()
     rows = unit_rows(vectors, np.asarray(numbers, dtype=np.int64))
     if options.method == "pca":
         return _pca(rows)
@@ -151,7 +151,7 @@ def _pca(rows: Array) -> Projection:
     return Projection(points.astype(np.float32), axes)
 
 
-def _tsne(rows: Array, options: Options, workers: int, progress: Progress) -> Array:
+def _tsne(rows: Array, options: ProjectionOptions, workers: int, progress: Progress) -> Array:
     """Minimize the Kullback-Leibler divergence of van der Maaten and Hinton 2008, by openTSNE, from PCA."""
     tsne = require("openTSNE", "viz")
     affinity = require("openTSNE.affinity", "viz")
@@ -214,7 +214,7 @@ def exact_neighbors(rows: Array, wanted: int, progress: Progress | None = None) 
     return neighbors, distances
 
 
-def _umap(rows: Array, options: Options, workers: int, progress: Progress) -> Array:
+def _umap(rows: Array, options: ProjectionOptions, workers: int, progress: Progress) -> Array:
     """Use UMAP (McInnes et al. 2018) with its own defaults; a fixed seed makes it run on one thread."""
     with warnings.catch_warnings():
         # It says that its parametric variant, which we do not use, is missing.
@@ -226,7 +226,7 @@ def _umap(rows: Array, options: Options, workers: int, progress: Progress) -> Ar
     return np.asarray(made.fit_transform(rows), dtype=np.float32)
 
 
-def _fingerprint(rows: Array, options: Options) -> str:
+def _fingerprint(rows: Array, options: ProjectionOptions) -> str:
     digest = hashlib.sha256(repr((rows.shape, options)).encode())
     digest.update(np.ascontiguousarray(rows).data)
     return digest.hexdigest()[:24]
@@ -234,7 +234,7 @@ def _fingerprint(rows: Array, options: Options) -> str:
 
 def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
     """Return the folders where maps may be, the preferred one first."""
-    from firthian.datasets.cache import cache_folder
+    from firthian.datasets.sources import cache_folder
 
     places = [cache_folder() / "maps"]
     if folder is not None and (Path(folder) / "vectors.json").is_file():

@@ -95,7 +95,7 @@ function drawTabs(state) {
       type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(name === open), "aria-controls": "panel",
       tabindex: name === open ? 0 : -1, onClick: () => change({ tab: name }),
     }, title)));
-  panel.setAttribute("aria-labeledby", `tab-${open}`);
+  panel.setAttribute("aria-labelledby", `tab-${open}`);
   if (focused) byId(`tab-${open}`).focus();
 }
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from firthian.errors import FirthianError
 from firthian.explore.contexts import ORDERS, context_words
-from firthian.explore.projection import METHODS, Options
+from firthian.explore.projection import METHODS, ProjectionOptions
 from firthian.explore.server.parameters import Parameters, Text, Whole
-from firthian.explore.server.state import Job, Model, State
+from firthian.explore.server.state import BackgroundJob, ExplorerState, Model
 from firthian.explore.word_map import make_map
 from firthian.runtime.progress import Progress
 from firthian.vectors import uncertainty
@@ -41,7 +41,7 @@ _WORD = Text("A word.")
 class Pending:
     """Work that goes on: ask again."""
 
-    job: Job
+    job: BackgroundJob
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Question:
     parameters: Parameters = field(default_factory=dict)
 
 
-def models(state: State) -> dict[str, Any]:
+def models(state: ExplorerState) -> dict[str, Any]:
     """List the models."""
     return {
         "models": [_facts(model) for model in state.models.values()],
@@ -78,7 +78,7 @@ def _facts(model: Model) -> dict[str, Any]:
     }
 
 
-def words(state: State, prefix: str, topn: int, model: str) -> dict[str, Any]:
+def words(state: ExplorerState, prefix: str, topn: int, model: str) -> dict[str, Any]:
     """Complete a prefix: the most frequent words that begin with it, as typed, in lower case or capitalized."""
     # Words are in the order of their frequency, so the first ones found are the best.
     beginnings = tuple({prefix, prefix.lower(), prefix.capitalize()})
@@ -91,7 +91,7 @@ def words(state: State, prefix: str, topn: int, model: str) -> dict[str, Any]:
     return {"prefix": prefix, "words": found}
 
 
-def neighbors(state: State, word: str, topn: int, model: str) -> dict[str, Any]:
+def neighbors(state: ExplorerState, word: str, topn: int, model: str) -> dict[str, Any]:
     """Return the words nearest to a word by cosine; with intervals where the model has them."""
     chosen = state.model(model)
     vectors = chosen.vectors()
@@ -110,7 +110,7 @@ def neighbors(state: State, word: str, topn: int, model: str) -> dict[str, Any]:
     }
 
 
-def analogy(state: State, a: str, b: str, c: str, topn: int, method: str, model: str) -> dict[str, Any]:
+def analogy(state: ExplorerState, a: str, b: str, c: str, topn: int, method: str, model: str) -> dict[str, Any]:
     """Answer: a is to b as c is to what?"""
     found = state.model(model).vectors().analogy(a, b, c, topn, method)
     return {
@@ -119,7 +119,7 @@ def analogy(state: State, a: str, b: str, c: str, topn: int, method: str, model:
     }  # fmt: skip
 
 
-def similarity(state: State, a: str, b: str, model: str) -> dict[str, Any]:
+def similarity(state: ExplorerState, a: str, b: str, model: str) -> dict[str, Any]:
     """Return the cosine of two words; with its interval where the model has one."""
     vectors = state.model(model).vectors()
     found: dict[str, Any] = {"a": a, "b": b, "similarity": vectors.similarity(a, b)}
@@ -128,7 +128,7 @@ def similarity(state: State, a: str, b: str, model: str) -> dict[str, Any]:
     return found
 
 
-def compare(state: State, word: str, first: str, second: str, topn: int) -> dict[str, Any]:
+def compare(state: ExplorerState, word: str, first: str, second: str, topn: int) -> dict[str, Any]:
     """Set the neighbors of a word in two models side by side: who is in both, who moved where."""
     sides = [state.model(first), state.model(second)]
     far = [[near for near, _ in side.vectors().most_similar(word, topn=max(_FAR, topn))] for side in sides]
@@ -158,7 +158,7 @@ def compare(state: State, word: str, first: str, second: str, topn: int) -> dict
     }
 
 
-def contexts(state: State, word: str, topn: int, min_count: int, order: str) -> dict[str, Any]:
+def contexts(state: ExplorerState, word: str, topn: int, min_count: int, order: str) -> dict[str, Any]:
     """Return the context words of a word in the counts, with their PMI."""
     if state.counts is None:
         raise FirthianError("there are no counts here", hint="start with: firth explore VECTORS --counts COUNTS")
@@ -166,7 +166,7 @@ def contexts(state: State, word: str, topn: int, min_count: int, order: str) -> 
     return {"word": word, "order": order, "contexts": [one.to_dict() for one in found]}
 
 
-def word_map(state: State, method: str, limit: int, clusters: int, model: str) -> Any:
+def word_map(state: ExplorerState, method: str, limit: int, clusters: int, model: str) -> Any:
     """Return points of the most frequent words; t-SNE and UMAP take time, and are kept."""
     if method != "pca" and limit > MOST_EMBEDDED:
         raise FirthianError(f"{method} of {limit:,} words takes too long", hint=f"ask for at most {MOST_EMBEDDED:,}")
@@ -175,7 +175,12 @@ def word_map(state: State, method: str, limit: int, clusters: int, model: str) -
 
     def work(progress: Progress) -> dict[str, Any]:
         made = make_map(
-            vectors, limit=limit, options=Options(method), clusters=clusters, folder=chosen.path, progress=progress
+            vectors,
+            limit=limit,
+            options=ProjectionOptions(method),
+            clusters=clusters,
+            folder=chosen.path,
+            progress=progress,
         )
         return made.to_dict()
 
@@ -186,7 +191,7 @@ def word_map(state: State, method: str, limit: int, clusters: int, model: str) -
     return {**answer, "model": chosen.name, "generation": key[2], "total": len(vectors)}
 
 
-def evaluation(state: State, model: str) -> Any:
+def evaluation(state: ExplorerState, model: str) -> Any:
     """Score a model on the test sets that are on this machine; nothing is fetched."""
     from firthian.evaluate import evaluate
 
@@ -233,7 +238,7 @@ def _sets_here() -> list[str | Path]:
     return found
 
 
-def uncertain(state: State, topn: int, min_count: int, model: str) -> dict[str, Any]:
+def uncertain(state: ExplorerState, topn: int, min_count: int, model: str) -> dict[str, Any]:
     """Name the words a Bayesian model is least sure of, and the relevance of its dimensions."""
     vectors = state.model(model).vectors()
     found = uncertainty.least_certain(vectors, topn, min_count, at_equal_count=True)
@@ -242,7 +247,7 @@ def uncertain(state: State, topn: int, min_count: int, model: str) -> dict[str, 
     return {"words": [one.to_dict() for one in found], "log_precisions": sorted(precisions)[:2000]}
 
 
-def _finished(job: Job) -> Any:
+def _finished(job: BackgroundJob) -> Any:
     if not job.finished.is_set():
         return Pending(job)
     if job.error is not None:

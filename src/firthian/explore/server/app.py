@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from firthian._version import __version__
 from firthian.errors import FirthianError, UnknownWordError, require
 from firthian.explore.server.api import QUESTIONS, Pending, Question
-from firthian.explore.server.openapi import openapi
 from firthian.explore.server.parameters import read_parameters
 from firthian.explore.server.security import Gate, Hosts, check_binding, refuse
-from firthian.explore.server.state import State
+from firthian.explore.server.state import ExplorerState
 
 log = logging.getLogger("firthian.explore")
 
@@ -29,7 +29,7 @@ _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".
 _LONGEST_REQUEST = 64 * 2**10
 
 
-def make_app(state: State, *, hosts: Hosts | None = None, token: str | None = None, root_path: str = "") -> Any:
+def make_app(state: ExplorerState, *, hosts: Hosts | None = None, token: str | None = None, root_path: str = "") -> Any:
     """Build the ASGI application."""
     require("starlette", "web")
     from starlette.applications import Starlette
@@ -79,7 +79,7 @@ def _serving(data: bytes, kind: str) -> Any:
     return serve
 
 
-def _answering(state: State, question: Question) -> Any:
+def _answering(state: ExplorerState, question: Question) -> Any:
     def answer(request: Any) -> Any:
         try:
             values = read_parameters(question.parameters, request.query_params.multi_items())
@@ -117,7 +117,7 @@ def serve(
     uvicorn = require("uvicorn", "web")
     check_binding(host, token)
     root_path = check_root_path(root_path)
-    state = State(paths, counts)
+    state = ExplorerState(paths, counts)
     app = make_app(state, hosts=Hosts(host, allow_hosts), token=token, root_path=root_path)
     bound = _bind(host, port)
     config = uvicorn.Config(
@@ -162,3 +162,54 @@ def _bind(host: str, port: int) -> socket.socket:
             f"cannot listen on {host}, port {port} ({error})", hint="choose another --port (0 takes any free one)"
         ) from None
     return bound
+
+
+_ERROR = {
+    "description": "What is wrong, and what to do.",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "required": ["error", "hint"],
+                "properties": {"error": {"type": "string"}, "hint": {"type": "string"}},
+            }
+        }
+    },
+}
+
+#: Questions that may take long, and then say so.
+_SLOW = ("/api/map", "/api/evaluation")
+
+
+def openapi() -> dict[str, Any]:
+    """Return the description of every path."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Firthian explorer", "version": __version__},
+        "paths": {question.path: {"get": _operation(question)} for question in QUESTIONS},
+    }
+
+
+def _operation(question: Question) -> dict[str, Any]:
+    answers: dict[str, Any] = {
+        "200": {"description": "The answer.", "content": {"application/json": {"schema": {"type": "object"}}}},
+        "400": _ERROR,
+        "404": _ERROR,
+    }
+    if question.path in _SLOW:
+        answers["202"] = {"description": "The work goes on: ask again. Says its stage and the share that is done."}
+    return {
+        "operationId": question.answer.__name__,
+        "summary": question.summary,
+        "parameters": [
+            {
+                "name": name,
+                "in": "query",
+                "required": parameter.required,
+                "description": parameter.description,
+                "schema": parameter.schema(),
+            }
+            for name, parameter in question.parameters.items()
+        ],
+        "responses": answers,
+    }

@@ -91,7 +91,7 @@ def _stamp(path: Path) -> Stamp:
 
 
 @dataclass
-class Job:
+class BackgroundJob:
     """Long work: how far it is, and its result or its error."""
 
     stage: str = "waiting"
@@ -117,15 +117,15 @@ class Job:
         return {"status": "running", "stage": self.stage, "share": share}
 
 
-class Jobs:
+class BackgroundJobs:
     """Runs long work one after the other in a thread; the same question is worked on once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turn = threading.Lock()
-        self._jobs: dict[Any, Job] = {}
+        self._jobs: dict[Any, BackgroundJob] = {}
 
-    def ask(self, key: Any, work: Callable[[Progress], Any], patience: float = 0.0) -> Job:
+    def ask(self, key: Any, work: Callable[[Progress], Any], patience: float = 0.0) -> BackgroundJob:
         """Return the job of a key, started if it is new, after waiting up to ``patience`` seconds for its end.
 
         Work that failed is given once, so that whoever waits learns why; only who asks after that starts it again.
@@ -137,14 +137,14 @@ class Jobs:
                     raise FirthianError("too much work is waiting here", hint="ask again when some of it is done")
                 for old in [k for k, one in self._jobs.items() if one.finished.is_set()][:-_REMEMBERED]:
                     del self._jobs[old]
-                job = self._jobs[key] = Job()
+                job = self._jobs[key] = BackgroundJob()
                 # A daemon: Ctrl-C must not wait for a projection.
                 threading.Thread(target=self._run, args=(job, work), daemon=True).start()
         if job.finished.wait(patience):
             job.told = job.error is not None
         return job
 
-    def _run(self, job: Job, work: Callable[[Progress], Any]) -> None:
+    def _run(self, job: BackgroundJob, work: Callable[[Progress], Any]) -> None:
         try:
             with self._turn:
                 job.result = work(job)
@@ -157,7 +157,7 @@ class Jobs:
             job.finished.set()
 
 
-class State:
+class ExplorerState:
     """All models by name, and optionally the counts they were made of."""
 
     def __init__(self, paths: Sequence[str | Path], counts: str | Path | None = None) -> None:
@@ -168,7 +168,7 @@ class State:
             name = _unique(path, self.models)
             self.models[name] = Model(name, path)
         self.counts = Counts.load(counts, verify=False) if counts is not None else None
-        self.jobs = Jobs()
+        self.jobs = BackgroundJobs()
 
     def model(self, name: str | None) -> Model:
         """Return a model by name; the first where none is named."""
