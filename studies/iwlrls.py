@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import firthian as ft
-from firthian.learn.cells import combine
 from firthian.learn.likelihood.iwlrls import IWLRLS, Sweeps
 from firthian.learn.recipes import find_recipe
 from firthian.runtime.run import Run
+from firthian.vectors.transform import combine
 from studies.common import Study, arguments, corpus_path, scores, timed
 from studies.iwlrls_page import write_page
 

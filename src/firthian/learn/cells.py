@@ -50,19 +50,3 @@ def small_start(generator: np.random.Generator, rows: int, dimension: int) -> Ar
     start = np.zeros((rows, padded(dimension)), dtype=np.float32)
     start[:, :dimension] = (generator.random((rows, dimension), dtype=np.float32) - np.float32(0.5)) / dimension
     return start
-
-
-#: What the vectors may be made of.
-COMBINATIONS = ("u", "u+c", "mean")
-
-
-def combine(words: Array, contexts: Array, how: str) -> Array:
-    """Make the vectors: ``u``, ``u+c``, or ``mean`` = (u + c)/2.
-
-    >>> combine(np.array([[2.0]]), np.array([[4.0]]), "mean")
-    array([[3.]])
-    """
-    if how == "u":
-        return words
-    total: Array = words + contexts
-    return total if how == "u+c" else total / 2

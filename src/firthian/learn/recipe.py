@@ -8,15 +8,25 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from firthian.errors import FirthianError
 from firthian.options import Option as Declared
 from firthian.options import check_all, declared
 from firthian.runtime.memory import Memory
+from firthian.vectors.transform import COMBINATIONS
 
 #: Dimensions by default, and the default for corpora of at least LARGE_TEXT tokens.
 USUAL_DIMENSION, LARGE_DIMENSION, LARGE_TEXT = 100, 150, 50_000_000
+
+
+#: Options that several families share.
+Smoothing = Annotated[float, Declared("power of the context distribution", low=0, high=2)]
+EigenvaluePower = Annotated[float, Declared("power p of the eigenvalues or singular values: U·s^p", low=0, high=2)]
+Combine = Annotated[str, Declared("vectors to keep: words u, u+c with contexts c, or their mean", choices=COMBINATIONS)]
+
+#: Counting settings that do best for most recipes.
+DYNAMIC = {"window": 5, "weighting": "dynamic", "sample": 1e-3}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
-from firthian.learn.cells import COMBINATIONS, combine
 from firthian.runtime.run import one_blas_thread
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.search import BLOCK_ROWS
@@ -30,6 +29,22 @@ OF_ALL_WORDS = (*PER_DIMENSION, "center", "mean_vector", "dictionary")
 
 #: Transforms after which a dimension is still that of the decomposition, times a number.
 _KEEP_DIMENSIONS = ("subset", "centered", "eigenvalue_power")
+
+
+#: Combinations of word vectors u and context vectors c.
+COMBINATIONS = ("u", "u+c", "mean")
+
+
+def combine(words: Array, contexts: Array, how: str) -> Array:
+    """Combine word and context vectors: ``u``, ``u+c``, or ``mean`` = (u + c)/2.
+
+    >>> combine(np.array([[2.0]]), np.array([[4.0]]), "mean")
+    array([[3.]])
+    """
+    if how == "u":
+        return words
+    total: Array = words + contexts
+    return total if how == "u+c" else total / 2
 
 
 class Alignment(NamedTuple):

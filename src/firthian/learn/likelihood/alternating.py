@@ -9,12 +9,12 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.learn.cells import combine
 from firthian.learn.likelihood import steps, unseen
 from firthian.learn.likelihood.model import Factors
 from firthian.learn.recipe import LARGE_TEXT
 from firthian.learn.solver import Solution
 from firthian.runtime.run import Run
+from firthian.vectors.transform import combine
 
 #: ``epochs=auto``, below LARGE_TEXT and from there on.
 USUAL_EPOCHS, MANY_EPOCHS = 6, 8

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from firthian.learn.cells import COMBINATIONS
 from firthian.learn.common import COMBINE, DYNAMIC, SMOOTHING
 from firthian.learn.recipe import Option, Recipe
 from firthian.runtime.cost import memory_of
 from firthian.runtime.memory import Memory
+from firthian.vectors.transform import COMBINATIONS
 
 HERE = "firthian.learn.likelihood"
 

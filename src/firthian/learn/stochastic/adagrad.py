@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.learn.cells import PARTS, combine, over_cells, small_start
+from firthian.learn.cells import PARTS, over_cells, small_start
 from firthian.learn.solver import Solution
 from firthian.runtime.run import Run
+from firthian.vectors.transform import combine
 
 _START, _ROUNDS = 1, 2
 

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from firthian.errors import FirthianError
-from firthian.learn.cells import combine, padded, small_start
+from firthian.learn.cells import padded, small_start
 from firthian.learn.solver import Solution
 from firthian.runtime.run import Run
+from firthian.vectors.transform import combine
 
 _START = 1
 
