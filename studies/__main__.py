@@ -1,4 +1,4 @@
-"""Run the studies of all papers and of chunking; each goes on where it stopped. ``make studies[-quick]``"""
+"""Run the studies of all papers and of chunking; each resumes where it stopped. ``make studies[-quick]``"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _start(name: str, flags: list[str], niceness: int = 0) -> subprocess.Popen[b
 
 
 def main(flags: list[str]) -> int:
-    """Run each as a process of its own: what one leaves in memory does not slow down the next."""
+    """Run each study in its own process, so that none inherits another's memory."""
     failed = []
 
     def finish(name: str, process: subprocess.Popen[bytes], begin: float) -> None:

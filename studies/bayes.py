@@ -1,9 +1,9 @@
 """Sakaya 2015, "Scalable Bayesian Induction of Word Embeddings": its figures and tables, ours beside them.
 
-python -m studies.bayes              everything; rows that are in studies/results/bayes.json are not computed again
+python -m studies.bayes              everything except the rows saved in studies/results/bayes.json
 python -m studies.bayes --quick      the same on 2 M tokens, in build/studies/quick
 python -m studies.bayes --part X     one part: synthetic, text, batches, halves, diagonal, pictures
-python -m studies.bayes --page       only write the page from the rows that are there
+python -m studies.bayes --page       only write the page from saved rows
 """
 
 from __future__ import annotations
@@ -26,36 +26,35 @@ PARTS: dict[str, Callable[[Study, Data], None]] = {
 
 PAGE = """# Bayesian vectors: the figures and tables of Sakaya (2015)
 
-The thesis's corpus is Reuters RCV1 (about 170 M tokens), which is not to be had freely; ours is {corpus}. Figures
-compare down a column, not across corpora. Vectors have {dimension} dimensions. How the recipes work:
-[bayes](../bayes.md), with the [derivation](../derivations/bayes.md).
+The thesis uses Reuters RCV1 (about 170 M tokens), which is not freely available; we use {corpus}. Compare numbers
+within a column, not across corpora. Vectors have {dimension} dimensions. [bayes](../bayes.md) explains the recipes, and
+the [derivation](../derivations/bayes.md) their mathematics.
 
 ## Synthetic data: Figures 10, 11, 12
 
 50 × 50 pairs, true dimension 10, 10,000 samples; 100 sweeps from noise. The highest bound of each column is in bold;
-*live* is the number of dimensions that ARD leaves. The thesis: highest at 10, about 10 alive for every d > 10, one to
-five minutes a run.
+*live* is the number of dimensions that ARD keeps. In the thesis the bound peaks at 10, about 10 dimensions stay alive for
+every d > 10, and a run takes one to five minutes.
 
 {dimensions}
-Figures 10 and 12 are of seed {drawn_seed}, Figure 11 is of all.
+Figures 10 and 12 show seed {drawn_seed}, Figure 11 shows all seeds.
 
 ![Bound over sweeps, one line a dimension](bayes_figure10.png)
 ![Bound against the dimension](bayes_figure11.png)
 ![Hinton diagram of the relevance of dimensions](bayes_figure12.png)
 
-## Do intervals hold the truth?
+## Do intervals contain the truth?
 
-Data drawn from the model, 60 × 60 pairs, nominal 90 % intervals of u·c, mean of two seeds: covered with the
-covariances of the bound (*raw*), and with those of the recipe (*calibrated*). The last two rows repeat every event
-three times, as dependent tokens of a text would, and take it back by `temper`.
+Coverage of nominal 90 % intervals of u·c on data drawn from the model (60 × 60 pairs, mean of two seeds), with the
+covariances of the bound (*raw*) and those of the recipe (*calibrated*). The last two rows repeat every event three
+times, as dependent tokens of a text would, and the second of them corrects for it with `temper`.
 
 {coverage}
 ## Sweep by sweep: Figure 13
 
-*rotated* sweeps are the recipe's; *plain* ones leave out the change of basis. The last four columns are after the
-strength of each dimension was shared by choice (`eigenvalue_power` 0.25); *as they stand* are the posterior means
-themselves. *Seen pairs*: the thesis's measure, the mean of log σ(u·c) over the pairs that were seen, which is not
-what is maximized and may fall.
+*rotated* sweeps are the recipe's; *plain* sweeps omit the change of basis. The last four columns are measured after
+rescaling each dimension (`eigenvalue_power` 0.25); *unscaled* are the posterior means themselves. *Seen pairs* is the
+thesis's measure, the mean of log σ(u·c) over the seen pairs, which is not the objective and may fall.
 
 {sweeps}
 ![Likelihood of seen pairs, bound and analogies over the sweeps](bayes_sweeps.png)
@@ -66,27 +65,26 @@ what is maximized and may fall.
 ## Table 2: WordSim-353
 
 {wordsim}
-Rows of vectors that are not to be had here (Turian's, SENNA's, LR-MVL's) have no figure of ours; `hpca` stands for
-PCA, `bayes-svi`, which departs from it (see below), for Algorithm 3, `bayes` for Algorithm 4. In brackets 95 % bootstrap
-intervals. Other dashes, here and below, are rows that were not
-computed.
+Vectors that are not available here (Turian, SENNA, LR-MVL) have no result of ours. `hpca` stands for PCA, `bayes-svi` for
+Algorithm 3 (with the differences described below), and `bayes` for Algorithm 4. Brackets contain 95 % bootstrap intervals.
+Other dashes, here and below, mean not run.
 
 ## Tables 4 and 5: analogies
 
 {analogies}
 ## Algorithm 3: batches
 
-On the whole text the recipe `bayes-svi` reads {batches}. On 2 M tokens ({small_dimension} dimensions, batches of
-{batch:,} tokens), Algorithm 3 as it is printed, with one of its choices replaced by ours, and the other way round:
+On the whole text the recipe `bayes-svi` reads {batches}. The table is for 2 M tokens ({small_dimension} dimensions, batches
+of {batch:,} tokens): Algorithm 3 as printed, variants with one of its choices replaced by ours, and the reverse.
 
 {stochastic}
 ## Two halves of a text
 
-Every other document, the words of the whole, {halves_sweeps} sweeps; the halves are aligned by Procrustes. Spearman's
-correlation of the distance of a word's two vectors with what the model says about its uncertainty (trace of both
-covariances), raw and when a cubic in log count is taken from both, with 95 % bootstrap intervals. *Cosines*: how
-often the difference of a cosine between the halves is within the nominal 90 % of both posteriors, and in brackets the
-factor on the variances that would make it 90 %.
+Documents alternate between the halves, which share one vocabulary; {halves_sweeps} sweeps; the halves are aligned by
+Procrustes. The table shows the Spearman correlation between the distance of a word's two vectors and the model's uncertainty
+(trace of both covariances), raw and after regressing a cubic in log count out of both, with 95 % bootstrap intervals.
+*Cosines*: how often the difference of a cosine between the halves lies within the nominal 90 % of both posteriors, and in
+parentheses the factor on the variances that would make it 90 %.
 
 {halves}
 ## Diagonal covariances, 70 M tokens, 100 dimensions
@@ -95,7 +93,7 @@ factor on the variances that would make it 90 %.
 ## Table 7: chunking
 
 {chunking}
-## Pictures
+## Figures
 
 Contexts of *Finland*, *Sweden* and *stocks* (Figure 1), of *Harvard*, *Stanford* and *Princeton* (Figure 3):
 
@@ -104,17 +102,17 @@ The bounds of the logistic function (Figures 7 and 8):
 
 ![Tangents in x², Jaakkola's and Böhning's bounds](bayes_figures7_8.png)
 
-Some words of the thesis's themes and the nearest neighbors of each, whatever they are, by t-SNE, colored by groups (Figures
-14 to 16), and some words with ellipses of two standard deviations:
+Words from the thesis's themes with their nearest neighbors, by t-SNE, colored by cluster (Figures 14 to 16), and words
+with ellipses of two standard deviations:
 
 {maps}
-## Which of its claims hold here
+## Which claims hold
 
 {claims}"""
 
 
 def write_page(study: Study, data: Data) -> None:
-    """Write the page from the rows that are there."""
+    """Write the page from the saved rows."""
     bayes_synthetic.draw(study)
     curves = {key.removeprefix("sweeps/"): rows for key, rows in study.rows.items() if key.startswith("sweeps/")}
     bayes_pictures.draw_sweeps(curves, study.picture("sweeps"))
@@ -159,7 +157,7 @@ def _batches(row: dict[str, Any]) -> str:
 
 
 def claims(rows: dict[str, Any]) -> str:
-    """Say, from the figures, which claims hold."""
+    """Compare the thesis's claims with the results."""
     lines = []
     synthetic = [found for key, found in rows.items() if key.startswith("synthetic/")]
     best = [max(found, key=lambda row: row["bound"])["d"] for found in synthetic]
@@ -173,10 +171,10 @@ def claims(rows: dict[str, Any]) -> str:
             for found in synthetic
         ]
         lines.append(
-            f"*The bound is highest at the true dimension*: of the dimensions that the thesis tried, at "
-            f"{', '.join(map(str, coarse))} with our seeds; of all that we tried, at or next to it with {near} of {len(best)} "
-            f"(highest at {', '.join(map(str, best))}: signs of a product of ten dimensions can be told by fewer). "
-            f"*ARD leaves about ten dimensions for every d > 10*: {min(live)} to {max(live)}."
+            f"*The bound is highest at the true dimension*: among the dimensions the thesis tried, at "
+            f"{', '.join(map(str, coarse))} with our seeds; among all we tried, within one of it for {near} of {len(best)} "
+            f"seeds (highest at {', '.join(map(str, best))}: fewer dimensions can match the signs of a product of ten). "
+            f"*ARD keeps about ten dimensions for every d > 10*: {min(live)} to {max(live)}."
         )
     for found in synthetic[:1]:
         left = [(row["history"][-1] - row["history"][24]) / (row["history"][-1] - row["history"][0]) for row in found]
@@ -189,17 +187,17 @@ def claims(rows: dict[str, Any]) -> str:
         first, last = sweeps[0], sweeps[-1]
         lines.append(
             f"*The likelihood of the seen pairs rises over the sweeps* (Figure 13): does not hold from a spectral start: "
-            f"{first['seen']:.2f} a pair after sweep {first['sweep']}, {last['seen']:.2f} after {last['sweep']}, while the "
-            "bound rises all the time."
+            f"{first['seen']:.2f} per pair after sweep {first['sweep']}, {last['seen']:.2f} after {last['sweep']}, while the "
+            "bound rises throughout."
         )
     full, batches, skip = (rows.get(key) for key in ("tables/bayes", "batches/whole text", "tables/word2vec"))
     if full and skip:
         apart = full["ci95"][0] > skip["ws353"] or skip["ci95"][0] > full["ws353"]
         verdict = (
-            ("holds" if full["ws353"] > skip["ws353"] else "does not hold") if apart else "no difference beyond chance"
+            ("holds" if full["ws353"] > skip["ws353"] else "does not hold") if apart else "no significant difference"
         )
         lines.append(
-            f"*Algorithm 4 beats word2vec on WordSim-353*: {full['ws353']:.3f} against {skip['ws353']:.3f} here ({verdict})."
+            f"*Algorithm 4 beats word2vec on WordSim-353*: {full['ws353']:.3f} versus {skip['ws353']:.3f} here ({verdict})."
         )
         known = [name for name in bayes_text.THESIS_ANALOGY if full["sections"].get(name) is not None]
         for kind, names in (
@@ -215,7 +213,7 @@ def claims(rows: dict[str, Any]) -> str:
         if printed and sweeps_too:
             far = sweeps_too["ws353"] - printed["ws353"] > 0.1
             text = (
-                f"{'holds' if far else 'does not hold'} for Algorithm 3 as it is printed ({printed['ws353']:.3f} against "
+                f"{'holds' if far else 'does not hold'} for Algorithm 3 as printed ({printed['ws353']:.3f} versus "
                 f"{sweeps_too['ws353']:.3f} on 2 M tokens); {text}"
             )
         lines.append(f"*Batches are far inferior (.19 against .47)*: {text}.")
@@ -223,14 +221,15 @@ def claims(rows: dict[str, Any]) -> str:
     if halves:
         found = halves["correlations"]["squared distance and trace"]["at equal count"]
         lines.append(
-            f"*A density says more than a point*: where the model is unsure, two halves of a text differ more, also at equal "
-            f"count (rank correlation {found['value']:.2f}); the trace follows the count with {halves['trace and count']:.2f}."
+            f"*A density says more than a point*: where the model is less certain, two halves of a text differ more, even at "
+            f"equal count (rank correlation {found['value']:.2f}); trace and count correlate "
+            f"at {halves['trace and count']:.2f}."
         )
     baseline, with_vectors = rows.get("chunking/baseline"), rows.get("chunking/bayes")
     if baseline and with_vectors:
         lines.append(
-            f"*Vectors help chunking a little*: F1 {100 * with_vectors['f1']:.2f} against {100 * baseline['f1']:.2f} "
-            "of the words and tags alone. *Brown clusters help more*: see [chunking](chunking.md)."
+            f"*Vectors help chunking a little*: F1 {100 * with_vectors['f1']:.2f} versus {100 * baseline['f1']:.2f} "
+            "with words and tags alone. *Brown clusters help more*: see [chunking](chunking.md)."
         )
     return "".join(f"* {line}\n" for line in lines)
 

@@ -68,7 +68,7 @@ class Data:
         return ft.Counts.load(path) if path.exists() else ft.count(str(self.corpus), path, **self.counting)
 
     def vectors(self, name: str, make: Callable[[], ft.Vectors]) -> ft.Vectors:
-        """Give vectors that were kept, or make them now."""
+        """Return vectors that were kept, or make them now."""
         path = self.folder / name
         if not path.exists():
             make().save(path)

@@ -36,7 +36,7 @@ class Clock:
 
 
 def stages(marks: list[tuple[str, float, float]], after: float) -> dict[str, Any]:
-    """Give the seconds of counting, of the start, of each sweep (processor seconds too), and of what follows."""
+    """Return the seconds of counting, of the start, of each sweep (processor seconds too), and of what follows."""
     at = {name: seconds for name, seconds, _ in marks}
     first = next(k for k, mark in enumerate(marks) if mark[0] == "variational sweeps")
     steps = [marks[first], *(mark for mark in marks if mark[0] == "sweep")]

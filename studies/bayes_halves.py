@@ -44,7 +44,7 @@ def train_halves(data: Data, small: bool, temper: float) -> list[Vectors]:
 
 
 def compare(first: Vectors, second: Vectors) -> dict[str, Any]:
-    """Give the correlations of distance and uncertainty, raw and at equal count, and how often intervals hold."""
+    """Return the correlations of distance and uncertainty, raw and at equal count, and how often intervals hold."""
     shared = [word for word in first.vocabulary.words if word in second.vocabulary]
     turned = first.align_to(second).vectors
     a, b = (v.matrix[[v.vocabulary[word] for word in shared]].astype(np.float64) for v in (turned, second))
@@ -67,7 +67,7 @@ def compare(first: Vectors, second: Vectors) -> dict[str, Any]:
 
 
 def correlations(unsure: Array, apart: Array, count: Array) -> dict[str, Any]:
-    """Give Spearman's correlation, and that of what a cubic in log count leaves of both, with bootstrap intervals."""
+    """Return Spearman's correlation, and that of what a cubic in log count leaves of both, with bootstrap intervals."""
     x, y, c = np.log(unsure), np.log(np.maximum(apart, 1e-12)), np.log(count)
     random = np.random.default_rng(1)
 
@@ -111,7 +111,7 @@ def cosine_coverage(first: Vectors, second: Vectors, shared: list[str]) -> dict[
 
 
 def _on_line(vectors: Vectors, word: str, others: list[str]) -> tuple[Array, Array]:
-    """Give atanh of the cosines of a word with others, and their standard deviations."""
+    """Return atanh of the cosines of a word with others, and their standard deviations."""
     ends = np.array([vectors.similarity_interval(word, other, LEVEL) for other in others])
     # Where few dimensions are left, intervals of cosines reach as far as they can.
     low, high = np.arctanh(np.clip(ends, -1 + 1e-9, 1 - 1e-9)).T
@@ -132,7 +132,7 @@ def one_row(data: Data, small: bool = False, temper: float = 1.0) -> dict[str, A
 
 
 def compute(study: Study, data: Data) -> None:
-    """Compute all rows of this part that are not there."""
+    """Compute the missing rows of this part."""
     for temper in TEMPERS[::2] if data.quick else TEMPERS:
         study.row(f"halves, 2 M tokens/temper {temper:g}", lambda temper=temper: one_row(data, True, temper))
     if not data.quick:

@@ -105,7 +105,7 @@ def draw_sweeps(curves: dict[str, list[dict[str, Any]]], path: Path) -> None:
 
 
 def theme(vectors: Vectors, seeds: tuple[str, ...]) -> list[str]:
-    """Give the nearest words of each seed, each once."""
+    """Return the nearest words of each seed, each once."""
     known = [word for word in seeds if word in vectors]
     found = [
         word for seed in known for word in (seed, *(other for other, _ in vectors.most_similar(seed, topn=NEIGHBORS)))
@@ -114,7 +114,7 @@ def theme(vectors: Vectors, seeds: tuple[str, ...]) -> list[str]:
 
 
 def draw(study: Study, data: Data) -> None:
-    """Draw every picture that is not there."""
+    """Draw the missing figures."""
     if not study.picture("figures7_8").exists():
         draw_bounds(study.picture("figures7_8"))
     for words in CLOUDS.values():

@@ -129,7 +129,7 @@ def whole(data: Data) -> dict[str, Any]:
 
 
 def compute(study: Study, data: Data) -> None:
-    """Compute all rows of this part that are not there."""
+    """Compute the missing rows of this part."""
     study.row("batches/whole text", lambda: whole(data))
     study.row("batches/small, full sweeps", lambda: sweeps_on_small(data))
     for name in ("Algorithm 3", "ours") if data.quick else CHOICES:

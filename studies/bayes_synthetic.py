@@ -100,7 +100,7 @@ def coverage(
 
 
 def compute(study: Study, data: Data) -> None:
-    """Compute all rows of this part that are not there."""
+    """Compute the missing rows of this part."""
     for seed in SEEDS[: 1 if data.quick else None]:
         study.row(f"synthetic/seed {seed}", lambda seed=seed: by_dimension(seed))
     for name, settings in SETTINGS.items():

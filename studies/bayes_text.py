@@ -42,7 +42,7 @@ def as_vectors(solution: Solution, data: Data) -> ft.Vectors:
 
 
 def likelihood_of_seen(data: Data, state: State) -> float:
-    """Give the thesis's measure of progress: the mean log sigma(u·c) of the pairs that were seen, at the means."""
+    """Return the thesis's measure of progress: the mean log sigma(u·c) of the pairs that were seen, at the means."""
     counts, total = data.counts, 0.0
     words, contexts = state.words.means, state.contexts.means
     for first in range(0, len(counts.vocabulary), 512):
@@ -91,12 +91,12 @@ def trained(data: Data, recipe: str = "bayes", **options: Any) -> dict[str, Any]
 
 
 def default_vectors(data: Data) -> ft.Vectors:
-    """Give the vectors of the recipe with its defaults, trained now if they were not kept."""
+    """Return the vectors of the recipe with its defaults, trained now if they were not kept."""
     return data.vectors("default", lambda: ft.train(data.counts, "bayes", vector_size=data.dimension))
 
 
 def sections(vectors: ft.Vectors) -> dict[str, Any]:
-    """Give WordSim-353 with its interval, and the share of solved analogies by section."""
+    """Return WordSim-353 with its interval, and the share of solved analogies by section."""
     facts = ft.evaluate(vectors, sets=["ws353", "google"], resamples=1000).to_dict()
     similarity, analogy = facts["similarity"]["ws353"], facts["analogy"]["google"]
     parts = {name: part["3cosadd"] for name, part in analogy["sections"].items()}
@@ -128,7 +128,7 @@ STANDING_FOR = {"hpca": "PCA", "oscca": "Eigenwords (OSCCA)", "tscca": "Eigenwor
 
 
 def chunking(data: Data, kind: str) -> dict[str, Any]:
-    """Give F1 of chunking, of the words alone or with the vectors as coordinates, as in the thesis.
+    """Return F1 of chunking, of the words alone or with the vectors as coordinates, as in the thesis.
 
     The l2 weight is that of the baseline, which ``studies/chunking.py`` chooses on the development part.
     """
@@ -143,7 +143,7 @@ def chunking(data: Data, kind: str) -> dict[str, Any]:
 
 
 def compute(study: Study, data: Data) -> None:
-    """Compute all rows of this part that are not there; those that need many runs on the small text first."""
+    """Compute the missing rows of this part; those that need many runs on the small text first."""
     for text in dict.fromkeys((Data(quick=True), data)):
         for kind in KINDS:
             study.row(f"sweeps/{kind}, {text.label}", lambda kind=kind, text=text: sweep_by_sweep(text, kind))
@@ -169,7 +169,7 @@ def sweep_table(study: Study) -> str:
             stand, balanced = row["stand"], row["balanced"]
             lines.append([key.removeprefix("sweeps/"), str(row["sweep"]), f"{row['bound']:.6g}", f"{row['seen']:.4f}",
                           f"{stand['men']:.3f}", f"{stand['google']:.3f}", *cells(balanced)])  # fmt: skip
-    head = ["sweeps", "number", "bound", "seen pairs", "MEN, as they stand", "Google, as they stand",
+    head = ["sweeps", "number", "bound", "seen pairs", "MEN, unscaled", "Google, unscaled",
             "WordSim-353", "MEN", "Google", "MSR"]  # fmt: skip
     return table(head, lines)
 

@@ -1,6 +1,6 @@
 """CoNLL-2000 chunking with a CRF, the table of the thesis on Bayesian vectors (section 6.6). ``python -m studies.chunking``
 
-Which vectors, and how they become features, is chosen on the development part; the test part is only reported.
+Which vectors, and how they become features, is chosen on the development set; the test set is only reported.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ ROWS = (("brown", "columns"), ("sgns", "clusters"), ("sgns", "extremes"), ("sgns
 
 PAGE = """# Chunking with a CRF
 
-CoNLL-2000: which words of a sentence are a noun phrase, a verb phrase and so on. A linear-chain CRF (CRFsuite) sees the
-words and tags within two places and pairs and triples of them (*baseline*), and beside these what vectors know of the words.
-The set-up is that of Turian et al. (2010): 1,000 of the 8,936 training sentences are held out and choose the l2 weight
-(*development*), then all of them teach (*test*); F1 of whole chunks, as conlleval counts it, in percent. The thesis lists no
-pairs and triples among its features, and its 1,000 sentences do not teach.
+CoNLL-2000 marks noun phrases, verb phrases and so on. The features of a linear-chain CRF (CRFsuite) are the words and tags
+within two positions, and their pairs and triples (*baseline*), optionally with features from word vectors. The setup follows
+Turian et al. (2010): 1,000 of the 8,936 training sentences are held out to choose the l2 weight (*development*), then the
+CRF is retrained on all of them (*test*). Scores are F1 of whole chunks, as in conlleval, in percent. The thesis does not list
+pairs and triples among its features, and does not retrain on the 1,000 sentences.
 *columns*: the prefixes of Brown clusters' bit strings; *clusters*: k-means clusters of 50, 200 and 1,000; *extremes*: the
-dimensions in which a word is far out; *dense*: coordinates. Ours are trained on {corpus} and the text of the training
+dimensions in which a word is an outlier; *dense*: coordinates. Ours are trained on {corpus} and the text of the training
 sentences.
 
 {ours}
 ## The thesis
 
 {theirs}
-## What holds
+## Which claims hold
 
 {claims}
 """
 
 
 def vectors_of(name: str, quick: bool) -> Any:
-    """Give vectors by name, trained once."""
+    """Return vectors by name, training them once."""
     if name == "glove-50":
         return ft.load(locate("glove-6b-50d"))
     folder = QUICK / name if quick else ROOT / "build" / "studies" / f"chunking-{name}"
@@ -72,7 +72,7 @@ def vectors_of(name: str, quick: bool) -> Any:
 
 
 def row(name: str, style: str, quick: bool, l2: str) -> dict[str, Any]:
-    """Run the baseline (without a name), or the same with vectors, and say how long it took."""
+    """Run the baseline (without a name) or the baseline with vectors, and time it."""
     cut: dict[str, Any] = {"train_sentences": 400, "test_sentences": 200} if quick else {}
     vectors, training = timed(lambda: vectors_of(name, quick) if name else None)
     found, seconds = timed(
@@ -113,9 +113,9 @@ def main(given: Sequence[str] | None = None) -> None:
 
 
 def claims(rows: dict[str, Any]) -> str:
-    """Say whether clusters and vectors help, by the rows that the development part chooses."""
+    """Report whether clusters and vectors help, for the rows chosen on the development set."""
     if "baseline" not in rows or len(rows) < 2:
-        return "No row with vectors has been run to the end, so nothing can be said of them.\n"
+        return "No row with vectors has been run yet.\n"
     clusters, vectors = (
         {key: found for key, found in rows.items() if key != "baseline" and key.startswith("brown/") == brown}
         for brown in (True, False)
@@ -129,8 +129,8 @@ def claims(rows: dict[str, Any]) -> str:
             best = max(others, key=lambda key: float(others[key]["development_f1"]))
             test = 100 * others[best]["f1"]
             lines.append(
-                f"* Of {name} the development part chooses *{best}*: {test:.2f} on the test part, "
-                f"{test - 100 * rows['baseline']['f1']:+.2f} against the baseline; {rival} have {PAPER[paper][1]}."
+                f"* For {name} the development set selects *{best}*: {test:.2f} on the test set, "
+                f"{test - 100 * rows['baseline']['f1']:+.2f} relative to the baseline; {rival} reach {PAPER[paper][1]}."
             )
     return "\n".join(lines) + "\n"
 

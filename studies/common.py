@@ -1,4 +1,4 @@
-"""What studies share: results that are kept, so that a study resumes; tables; the machine."""
+"""Shared by all studies: saved results, so that a study resumes; tables; the machine."""
 
 from __future__ import annotations
 
@@ -30,25 +30,27 @@ HELD_OUT = ("rw",)
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """Give a parser of the options that every study has."""
+    """Return a parser with the options of every study."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="on a small corpus, into build/studies/quick")
-    parser.add_argument("--seconds", type=float, default=0.0, help="begin no row after so long; run it again to go on")
-    parser.add_argument("--page", action="store_true", help="compute nothing, write the page of what is known")
+    parser.add_argument(
+        "--seconds", type=float, default=0.0, help="start no row after this many seconds; run again to resume"
+    )
+    parser.add_argument("--page", action="store_true", help="only write the page from saved rows")
     return parser
 
 
 class Study:
-    """Rows of a study, each computed once and kept in ``studies/results/NAME.json``, so that a stopped study goes on.
+    """Rows of a study, each computed once and saved in ``studies/results/NAME.json``, so that a stopped study resumes.
 
-    A ``quick`` one tries everything on a small corpus; its rows, its page and its pictures stay in ``build/studies/quick``.
+    A ``quick`` study runs everything on a small corpus; its rows, page and figures go to ``build/studies/quick``.
     """
 
     def __init__(self, name: str, quick: bool = False, seconds: float = 0.0, page: bool = False) -> None:
         self.name, self.quick = name, quick
-        #: Whether nothing is computed and the page is written of what is known.
+        #: Whether to compute nothing and write the page from saved rows.
         self.page = page
-        #: No row is begun after this; 0 seconds are for ever.
+        #: No row starts after this time; 0 seconds means no limit.
         self.until = time.perf_counter() + seconds if seconds else math.inf
         self.pages = QUICK if quick else PAGES
         self.path = (QUICK if quick else ROOT / "studies" / "results") / f"{name}.json"
@@ -58,26 +60,26 @@ class Study:
 
     @classmethod
     def of(cls, name: str, chosen: argparse.Namespace) -> Study:
-        """Make a study as the command line says (``arguments``)."""
+        """Create a study from parsed command-line ``arguments``."""
         return cls(name, chosen.quick, chosen.seconds, chosen.page)
 
     @property
     def rows(self) -> dict[str, Any]:
-        """What is known; another run of the study may have added to it."""
+        """The saved rows; another run of the study may have added to them."""
         return _read(self.path)
 
     @property
     def known_costs(self) -> dict[str, Any]:
-        """What each row took: seconds of the clock (``wall``) and of processors (``cpu``)."""
+        """The cost of each row: elapsed seconds (``wall``) and processor seconds (``cpu``)."""
         return _read(self._costs)
 
     def row(self, key: str, compute: Callable[[], Any]) -> Any:
-        """Give a row, computed now if it was not before."""
+        """Return a row, computing it if it is not saved."""
         if key not in self.rows:
             if self.page:
-                raise SystemExit(f"{self.name}: {key} is not known yet; run it without --page")
+                raise SystemExit(f"{self.name}: {key} is not computed yet; run without --page")
             if time.perf_counter() > self.until:
-                raise SystemExit(f"{self.name}: time is up before {key}; run it again to go on")
+                raise SystemExit(f"{self.name}: out of time before {key}; run again to resume")
             begin, used = time.perf_counter(), _processor_seconds()
             row = compute()
             cost = {"wall": time.perf_counter() - begin, "cpu": _processor_seconds() - used}
@@ -87,11 +89,11 @@ class Study:
         return self.rows[key]
 
     def picture(self, name: str) -> Path:
-        """Say where a picture of the page belongs."""
+        """Return the path of one of the page's figures."""
         return self.pages / f"{self.name}_{name}.png"
 
     def write(self, text: str) -> Path:
-        """Write the page of the study, with where it was made."""
+        """Write the page of the study, with the versions and machine that produced it."""
         page = self.pages / f"{self.name}.md"
         machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
         parts = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
@@ -110,13 +112,13 @@ def _add(path: Path, key: str, value: Any) -> None:
 
 
 def _processor_seconds() -> float:
-    """Seconds of processors that this process and those it started and waited for have used."""
+    """Return the processor seconds used by this process and its finished children."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
 def corpus_path(quick: bool) -> str:
-    """Find enwiki17m, or for a quick study its first 10 MB."""
+    """Return the path of enwiki17m, or of its first 10 MB for a quick study."""
     whole = Path(locate("enwiki17m"))
     if not quick:
         return str(whole)
@@ -148,13 +150,13 @@ def scores(vectors: Any) -> dict[str, float]:
 
 
 def score_cells(found: dict[str, float]) -> list[str]:
-    """Write the seven scores, analogies as 3CosAdd / 3CosMul."""
+    """Format the seven scores, analogies as 3CosAdd / 3CosMul."""
     cells = [f"{found[name]:.3f}" for name in SETS[:5]]
     return cells + [f"{found[name]:.3f} / {found[f'{name} mul']:.3f}" for name in SETS[5:]]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a Markdown table."""
+    """Format a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
@@ -169,7 +171,7 @@ def skip_gram(corpus: str | Path, size: int, least: int) -> firthian.Vectors:
 
 
 def timed(task: Callable[[], Any]) -> tuple[Any, float]:
-    """Give a result and its seconds."""
+    """Return a result and the seconds it took."""
     begin = time.perf_counter()
     result = task()
     return result, time.perf_counter() - begin

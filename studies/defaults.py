@@ -1,4 +1,4 @@
-"""Every recipe at its defaults on one corpus, and what else was tried for ``psd`` and ``svd``. ``python -m studies.defaults``
+"""Every recipe at its defaults on one corpus, and alternatives for ``psd`` and ``svd``. ``python -m studies.defaults``
 
 Defaults were chosen on the seven sets and enwiki17m; RW is a set on which nothing was chosen. ``--quick`` takes 10 MB.
 """
@@ -62,18 +62,18 @@ TWEEDIE: dict[str, dict[str, Any]] = {"one iteration, **the default**": {}, "4 i
 
 PAGE = """# Recipes at their defaults
 
-{corpus}, words seen {least} times or more, {dimension} dimensions, each recipe counting as it likes to; seconds from raw text
-to vectors. Spearman's correlation on five sets, 3CosAdd / 3CosMul on two, on the items whose words are known. The defaults
-were chosen on this corpus and these sets, so they look a little better here than elsewhere. RW is a set by which nothing was
-chosen. How the default recipe does on other sizes of text: [defaults](../defaults.md).
+{corpus}, words seen at least {least} times, {dimension} dimensions, each recipe with its own counting defaults; times are from
+raw text to vectors. Spearman correlation on five sets, 3CosAdd / 3CosMul on two, over the items whose words are in the
+vocabulary. The defaults were chosen on this corpus and these sets, so they look slightly better here than elsewhere. No choice
+was based on RW. [Defaults](../defaults.md) shows the default recipe on other corpus sizes.
 
 {recipes}
-`bayes` has 50 dimensions, `sparse` has 500 codes of `svd`'s vectors; `ppmi`, `sppmi`, `hal` and `brown` have as many columns
-as they have. `emf-amemf` and `semf` are in [their own study](emf.md), `bayes-svi` in [that of the Bayesian recipes](bayes.md).
+`bayes` has 50 dimensions and `sparse` encodes the vectors of `svd` in 500 dimensions; `ppmi`, `sppmi`, `hal` and `brown`
+have their own sizes. `emf-amemf` and `semf` are in [their own study](emf.md), `bayes-svi` in [the Bayesian one](bayes.md).
 
 ## psd
 
-`cut` is 0.01, steps have length 1 and vectors are not centered unless said otherwise.
+Unless noted, `cut` is 0.01, steps have length 1 and vectors are not centered.
 
 {psd}
 ## svd

@@ -26,7 +26,7 @@ COLUMNS = (3000, 4000, 5000, 6000)
 #: Ours, and the paper's method each stands beside.
 METHODS = {"SGNS": "SGNS", "IMF": "IMF", "EMF, sweeps": "EMF", "EMF, AMEMF": "EMF"}
 
-#: Table 2 of the paper, per cent: lambda -> figures at 10, 30, 50, 70 % taught.
+#: Table 2 of the paper, per cent: lambda -> figures at 10, 30, 50, 70 % for training.
 PAPER_2 = {
     0.0: (62.97, 62.97, 62.12, 62.21),
     0.025: (64.92, 70.50, 74.69, 79.55),
@@ -39,53 +39,54 @@ RATIOS = (0.1, 0.3, 0.5, 0.7)
 
 PAGE = """# Explicit matrix factorization
 
-Li, Xu, Tian, Jiang, Zhong and Chen (2015), Tables 1 and 2. Share of Google's analogies solved by 3CosAdd, in per cent, on
-questions whose words are known. Ours first, the paper's in brackets; a dash was not run.
+Li, Xu, Tian, Jiang, Zhong and Chen (2015), Tables 1 and 2. Accuracy on Google's analogies by 3CosAdd, in percent, over
+the questions whose words are in the vocabulary. Our result comes first, the paper's in parentheses; a dash means not run.
 
-The paper's corpus is enwik9 (124 M tokens of marked-up Wikipedia), ours enwiki17m (17 M tokens of plain text). Words are kept
-from the same relative frequency on, so vocabularies are of a like size:
+The paper uses enwik9 (124 M tokens of Wikipedia with markup), we use enwiki17m (17 M tokens of plain text). The minimum
+counts correspond to the same relative frequency, so that vocabularies have similar sizes:
 {words}.
-Figures compare down a column. {dimension} dimensions, dynamic windows of 5, sub-sampling 1e-3, seed 1.
+Compare numbers within a column. {dimension} dimensions, dynamic windows of 5, sub-sampling 1e-3, seed 1.
 
 ## Table 1: methods
 
 SGNS is word2vec's stochastic algorithm (`sgns-sgd`, passes: {passes}), IMF the SVD of shifted positive PMI, EMF the same
-objective as SGNS: by sweeps (`emf`, the package's own solver, stopped after six) and by the paper's algorithm (`emf-amemf`,
-{turns} turns, each row's step one over its Lipschitz bound; the paper's constant step belongs to its counts). The noise
-distribution is that of the words, as in the paper. The slow methods were run for the last column and for k = 4 in the first.
+objective as SGNS, solved by sweeps (`emf`, Firthian's own solver, six sweeps) and by the paper's algorithm (`emf-amemf`,
+{turns} turns, with a step of one over each row's Lipschitz bound; the paper's constant step is specific to its counts). The
+noise distribution is the unigram distribution, as in the paper. The slow methods were run for the last column and for k = 4 in
+the first.
 
 {first}
 {time}
 
-## Table 2: held-out questions after teaching the others
+## Table 2: held-out questions after training on the others
 
-Words seen {taught_least} times or more (1,000 in the paper), `semf` with its defaults: its noise is flatter than that of the
-words, and six damped sweeps stand for the paper's 100 turns of AMEMF. Some questions are taught, the others asked. `random`
-is the paper's split. Its questions share pairs of words, so most pairs that are asked were taught in other questions. In
-`strict` pairs are divided, and a question is asked only if neither of its pairs was taught.
+Words seen at least {taught_least} times (1,000 in the paper), `semf` with its defaults: its noise distribution is flatter than
+the unigram distribution, and six damped sweeps replace the paper's 100 turns of AMEMF. Some questions are used for training,
+the others for testing. `random` is the paper's split. Because questions share pairs of words, most test pairs also occur in
+training questions. `strict` splits the pairs: a question is tested only if neither of its pairs was used in training.
 {asked}
 
 {second}
 ![Held-out accuracy against lambda]({figure})
 
-## Which of the paper's claims hold here
+## Which claims hold
 
 {claims}"""
 
 
 def write_page(study: Study, scale: Any) -> None:
-    """Make the page of rows that are known."""
+    """Write the page from the saved rows."""
     rows = study.rows
     figure = study.picture("table2")
     draw(rows, scale, figure)
     sizes = ";\n".join(
-        f"{theirs:,} there is {least} here, {row['words']:,} words and {row['questions']:,} questions"
+        f"{theirs:,} there is {least} here ({row['words']:,} words, {row['questions']:,} questions)"
         for theirs, least in scale.least.items()
         if (row := rows.get(f"1 {theirs} 1 SPPMI"))
     )
     ratio = scale.ratios[-1 if len(scale.ratios) < 3 else 2]
     asked = " ".join(
-        f"At {ratio:.0%} the {kind} split teaches {row['taught']:,} questions and asks {row['asked']:,}."
+        f"At {ratio:.0%} the {kind} split has {row['taught']:,} training and {row['asked']:,} test questions."
         for kind in scale.weights
         if (row := rows.get(f"2 {kind} {ratio:g} 0"))
     )
@@ -125,7 +126,7 @@ def times(rows: dict[str, Any], scale: Any) -> str:
     theirs = list(scale.least)[-1]
     found = {method: rows.get(f"1 {theirs} 4 {method}") for method in METHODS}
     parts = [f"{method} {row['seconds']:.0f}" for method, row in found.items() if row]
-    return f"Seconds at {theirs} and k = 4, on a machine with other work: {', '.join(parts)}."
+    return f"Seconds at {theirs} and k = 4, with other jobs running: {', '.join(parts)}."
 
 
 def second_table(rows: dict[str, Any], scale: Any) -> str:
@@ -140,11 +141,11 @@ def second_table(rows: dict[str, Any], scale: Any) -> str:
                 paper = PAPER_2[weight][RATIOS.index(ratio)]
                 row.append(f"{ours} ({paper:.1f})" if kind == "random" else ours)
             cells.append(row)
-    return table(["method", "lambda", "split", *(f"{ratio:.0%} taught" for ratio in scale.ratios)], cells)
+    return table(["method", "lambda", "split", *(f"{ratio:.0%} for training" for ratio in scale.ratios)], cells)
 
 
 def claims(rows: dict[str, Any], scale: Any) -> str:
-    """Say, from the figures, what holds; nothing of what was not run."""
+    """Compare the paper's claims with the scores, skipping what was not run."""
     found = {key: 100 * row["accuracy"] for key, row in rows.items()}
     cells = [f"1 {theirs} {k}" for theirs in scale.least for k in scale.negatives]
     lines = []
@@ -156,15 +157,15 @@ def claims(rows: dict[str, Any], scale: Any) -> str:
         ]
         if gains:
             lines.append(
-                f"* {method} against SGNS: ahead in {sum(gain > 0 for gain in gains)} of {len(gains)} cells, by "
-                f"{sum(gains) / len(gains):+.1f} points on average (the paper: EMF ahead in 7 of 12, level in one)."
+                f"* {method} compared with SGNS: ahead in {sum(gain > 0 for gain in gains)} of {len(gains)} cells, by "
+                f"{sum(gains) / len(gains):+.1f} points on average (paper: EMF ahead in 7 of 12, tied in one)."
             )
     distances = [
         found[f"{cell} EMF, sweeps"] - found[f"{cell} IMF"] for cell in cells if f"{cell} EMF, sweeps" in found
     ]
     if distances:
         verdict = "holds" if min(distances) > 5 else "does not hold everywhere"
-        lines.append(f"* IMF is well below EMF: {verdict} (the smallest distance is {min(distances):.1f} points).")
+        lines.append(f"* IMF is well below EMF: {verdict} (smallest difference {min(distances):.1f} points).")
     steps = [
         found[f"1 {theirs} {k} IMF"] - found[f"1 {theirs} {more} IMF"]
         for theirs in scale.least
@@ -185,20 +186,20 @@ def claims(rows: dict[str, Any], scale: Any) -> str:
             plain = found[f"2 {kind} {ratio:g} 0"]
             lines.append(
                 f"* At {ratio:.0%}, {kind} split: EMF {plain:.1f}, SEMF {top:.1f} with lambda {weight:g}, "
-                f"{top - plain:+.1f} points (the paper, random: 62.1 to 84.7)."
+                f"{top - plain:+.1f} points (paper, random split: 62.1 to 84.7)."
             )
     untaught = [found[key] for ratio in scale.ratios if (key := f"2 random {ratio:g} 0") in found]
     if len(untaught) > 1:
         verdict = "holds" if max(untaught) - min(untaught) < 2 else "does not hold"
         lines.append(
-            f"* EMF without teaching is as good on any random part of the questions: {verdict} "
+            f"* EMF without training questions scores the same on any random part of the questions: {verdict} "
             f"({min(untaught):.1f} to {max(untaught):.1f})."
         )
     for kind in scale.weights:
         values = [best[kind, ratio][0] for ratio in scale.ratios]
         if len(values) > 1 and min(values) >= 0:
             verdict = "holds" if all(a < b for a, b in pairwise(values)) else "does not hold"
-            lines.append(f"* Accuracy grows with the share that is taught, {kind} split: {verdict}.")
+            lines.append(f"* Accuracy grows with the share used for training, {kind} split: {verdict}.")
     return "\n".join(lines) + "\n"
 
 
@@ -216,11 +217,11 @@ def draw(rows: dict[str, Any], scale: Any, path: Any) -> None:
             if not numbers:
                 continue
             values = [100 * rows[f"2 {kind} {ratio:g} {weight:g}"]["accuracy"] for weight in numbers]
-            axis.plot(numbers, values, color=color, marker=marker, markersize=4, label=f"{ratio:.0%} taught")
+            axis.plot(numbers, values, color=color, marker=marker, markersize=4, label=f"{ratio:.0%} for training")
         axis.set_title(f"{kind} split")
         axis.set_xlabel("lambda (0 is EMF)")
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel("per cent solved, held out")
+    axes[0].set_ylabel("percent correct, held out")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     save_figure(figure, path, force=True)
     pyplot.close(figure)

@@ -35,11 +35,11 @@ PAPER = {
         ("tweedie, power 1.9, weights not cut", "p = 1.9", [(53.2, 39.91, 42.43), (53.02, 33.6, 37.29)]),
     ],
     "Table 4: large counts": [
-        ("tweedie, weights not cut", "1: as they are", [(72.91, 42.26, 48.09), (74.6, 45.26, 50.84)]),
-        ("tweedie, both biases", "2: weights cut at 10", [(70.6, 45.51, 50.28), (71.94, 45.97, 50.9)]),
-        ("tweedie, counts cut at 10", "3: counts cut at 10", [(54.88, 44.01, 46.08), (53.82, 45.3, 46.92)]),
+        ("tweedie, weights not cut", "1: unchanged", [(72.91, 42.26, 48.09), (74.6, 45.26, 50.84)]),
+        ("tweedie, both biases", "2: weights truncated at 10", [(70.6, 45.51, 50.28), (71.94, 45.97, 50.9)]),
+        ("tweedie, counts cut at 10", "3: counts truncated at 10", [(54.88, 44.01, 46.08), (53.82, 45.3, 46.92)]),
     ],
-    "Table 5: penalty": [
+    "Table 5: ridge": [
         (
             "tweedie, ridge, no diagonal, weights not cut",
             "ridge 0.002, no diagonal",
@@ -63,22 +63,23 @@ PAPER = {
 
 PAGE = """# Exponential families: one step and more
 
-Baer, Seto and Wells (2018), Figure 1 and Tables 2 to 6. Accuracy on Google's analogies by 3CosAdd, in per cent, on questions
-whose words are known: semantic / syntactic / total. Ours first, the paper's in brackets; a dash was not run.
+Baer, Seto and Wells (2018), Figure 1 and Tables 2 to 6. Accuracy on Google's analogies by 3CosAdd, in percent, over the
+questions whose words are in the vocabulary: semantic / syntactic / total. Our result comes first, the paper's in parentheses; a
+dash means not run.
 
-The paper's corpus is text8, ours enwiki17m ({words:,} words seen {least} times or more; the paper has about 11,000): other
-articles, as many tokens, and more and rarer words, so more questions and more candidates for each answer. Figures compare
-down a column and in direction, not across. {dimension} dimensions, seed 1. Each problem is fitted by sweeps, not by 50
-passes of Adagrad, so "iteration" means: the first least squares problem by two sweeps, every further one by a single sweep
-over all pairs. As in the paper, Tables 2 and 6 have weights cut at 10, a penalty of 0.002 and no diagonal, Tables 3 and 5
-weights as they are. Our first problem has weights of at most 1 and half of the squares; the penalty is the paper's number in
-Tables 2 and 6, and divided by as much as the weights in Table 5, where they are divided by a large number.
+The paper uses text8, we use enwiki17m ({words:,} words seen at least {least} times; the paper has about 11,000). Ours has
+different articles, the same number of tokens, and more and rarer words, hence more questions and more candidates for each
+answer. Compare numbers within a column, and directions rather than levels. {dimension} dimensions, seed 1. Each problem is
+solved by sweeps instead of 50 passes of Adagrad, so an "iteration" is two sweeps for the first least-squares problem and one
+sweep over all pairs for each further one. As in the paper, Tables 2 and 6 truncate weights at 10, use a ridge of 0.002 and drop
+the diagonal; Tables 3 and 5 do not truncate weights. Our first problem scales weights to at most 1 and halves the squares; the
+ridge is the paper's value in Tables 2 and 6, and is scaled like the weights in Table 5, where that factor is large.
 
 ## Table 2: iterations
 
-"full" is the iteration with the best total, as in the paper, so it is chosen on the test questions; so is the paper's "early
-stop", the best one between the first and that. "held out" stops where 2 % of the seen pairs, and cells without any, are
-fitted best: nothing of the test is used.
+"full" is the iteration with the best total, as in the paper, so it is chosen on the test questions. So is the paper's "early
+stop", the best iteration between the first and that one. "held out" stops where the fit on a held-out 2 % of the seen pairs and
+on unseen cells is best, without looking at the test questions.
 
 {steps}
 ## Figure 1
@@ -88,17 +89,17 @@ fitted best: nothing of the test is used.
 {options}
 ## All families
 
-Scores on the seven sets (Spearman's correlation; 3CosAdd / 3CosMul). `tweedie` is counted in harmonic windows of 10, the
-others in dynamic windows of 5 with sub-sampling. Seconds are for training, beside other work.
+Scores on the seven sets (Spearman correlation; 3CosAdd / 3CosMul). `tweedie` uses harmonic windows of 10, the others dynamic
+windows of 5 with subsampling. Times are for training, with other jobs running.
 
 {families}
-## Which of the paper's claims hold here
+## Which claims hold
 
 {claims}"""
 
 
 def write_page(study: Study, trained: Iterable[str], least: int, dimension: int, words: int) -> None:
-    """Make the page of rows that are known; the others show as a dash."""
+    """Write the page from the saved rows; missing ones appear as a dash."""
     rows = study.rows
     figure = study.picture("figure1")
     names = ("tweedie, both biases", *(model + REGULARIZED for model in MODELS))
@@ -118,12 +119,12 @@ def write_page(study: Study, trained: Iterable[str], least: int, dimension: int,
 
 
 def best(rows: list[dict[str, Any]]) -> int:
-    """Give the number of the iteration with the best total."""
+    """Return the index of the iteration with the best total."""
     return max(range(len(rows)), key=lambda number: rows[number]["scores"]["google"])
 
 
 def chosen_rows(rows: dict[str, Any], model: str) -> dict[str, tuple[dict[str, Any], int]]:
-    """Give the scores of one step, early stop and full, as the paper defines them, with the iteration."""
+    """Return the scores of one step, early stop and full, as the paper defines them, with the iteration."""
     found = rows[model + REGULARIZED]
     full = best(found)
     early = 1 + best(found[1:full]) if full > 1 else min(full, 1)
@@ -180,7 +181,7 @@ def families(rows: dict[str, Any], trained: Iterable[str]) -> str:
 
 
 def claims(rows: dict[str, Any]) -> str:
-    """Say, from the figures, what holds; nothing of what was not run."""
+    """Compare the paper's claims with the scores, skipping what was not run."""
 
     def total(name: str, iteration: int) -> float:
         return 100 * float(rows[name][min(iteration, len(rows[name])) - 1]["scores"]["google"])
@@ -209,26 +210,26 @@ def claims(rows: dict[str, Any]) -> str:
     if len(powers) == len(PAPER["Table 3: the power"]):
         for step, (when, theirs) in enumerate((("one iteration", "p = 1.5"), ("two iterations", "p = 1.25"))):
             top = max(powers, key=lambda p: powers[p][step])
-            lines.append(f"* After {when} the best power is {top} (the paper: {theirs}).")
+            lines.append(f"* After {when} the best power is {top} (paper: {theirs}).")
         low, high = (
             max(powers[p][1] for p in part) for part in (("p = 1.1", "p = 1.25", "p = 1.5"), ("p = 1.75", "p = 1.9"))
         )
         lines.append(
-            f"* High powers are worse: {holds(high < low)} (after two iterations {high:.1f} against {low:.1f})."
+            f"* High powers are worse: {holds(high < low)} (after two iterations {high:.1f} versus {low:.1f})."
         )
     names = [name for name, _, _ in PAPER["Table 4: large counts"]]
     if all(name in rows for name in names):
         kept, cut, counts = (total(name, 1) for name in names)
         lines.append(
-            f"* Cutting weights is slightly better than nothing and cutting counts is worse: {holds(cut >= kept > counts)} "
+            f"* Truncating weights is slightly better than not, and truncating counts is worse: {holds(cut >= kept > counts)} "
             f"(after one iteration {cut:.1f}, {kept:.1f}, {counts:.1f})."
         )
-    penalized, plain = (PAPER["Table 5: penalty"][place][0] for place in (0, 1))
+    penalized, plain = (PAPER["Table 5: ridge"][place][0] for place in (0, 1))
     if penalized in rows and plain in rows:
         with_it, without = total(penalized, 2), total(plain, 2)
         lines.append(
-            f"* A penalty and no diagonal improve on the plain model: {holds(with_it > without)} "
-            f"({without:.1f} to {with_it:.1f} after two iterations; the paper 50.8 to 51.5)."
+            f"* A ridge and no diagonal improve the plain model: {holds(with_it > without)} "
+            f"({without:.1f} to {with_it:.1f} after two iterations; paper 50.8 to 51.5)."
         )
     for claim, first, second in (
         ("One bias is slightly better than two", "tweedie, word bias", "tweedie, both biases"),
@@ -241,7 +242,7 @@ def claims(rows: dict[str, Any]) -> str:
             best_of = [100 * max(column) for column in zip(*pairs, strict=True)]
             clear = "no clear difference" if 0 < ahead < len(pairs) else holds(ahead > 0)
             lines.append(
-                f"* {claim}: {clear} (ahead after {ahead} of {len(pairs)} iterations, at best {best_of[0]:.1f} against "
+                f"* {claim}: {clear} (ahead after {ahead} of {len(pairs)} iterations, at best {best_of[0]:.1f} versus "
                 f"{best_of[1]:.1f})."
             )
     return "\n".join(lines) + "\n"
@@ -272,7 +273,7 @@ def figure_1(rows: dict[str, Any], path: Any) -> None:
         axis.set_xlabel("iterations")
         axis.grid(alpha=0.3)
         axis.xaxis.get_major_locator().set_params(integer=True)
-    axes[0].set_ylabel("per cent solved")
+    axes[0].set_ylabel("percent correct")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     save_figure(figure, path, force=True)
     pyplot.close(figure)

@@ -1,4 +1,4 @@
-"""The page that leads to all studies, with what each took. ``python -m studies.overview``"""
+"""The index page of all studies, with their costs. ``python -m studies.overview``"""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from studies.common import PAGES, Study, table
 
 @dataclass(frozen=True)
 class Entry:
-    """A study: its name, the work whose experiments it repeats, and which of them."""
+    """A study: its name, the work it reproduces, and which of its experiments."""
 
     name: str
     source: str
     holds: str
     #: Whether ``make studies`` runs it.
     always: bool = True
-    #: What names its rows that only ``--large`` computes.
+    #: Marks the rows that only ``--large`` computes.
     large: str = ""
 
 
@@ -32,35 +32,34 @@ ENTRIES = (
     Entry("sgns_settings", "our own", "the settings of the default recipe, on several texts", always=False),
 )
 
-#: Fits one CRF after another, each on one core: runs beside the others, when they leave a core idle.
+#: Fits one CRF at a time on one core, so it runs alongside the others.
 BESIDE = "chunking"
 
 TARGET = PAGES / "index.md"
 
 PAGE = """# Studies
 
-The experiments of the five papers, done again with Firthian: our figures beside theirs, and which of their claims hold here.
-The papers' corpora are larger or not to be had, so figures compare down a column, not across corpora; each page says what it
-was made of, mostly [Wikipedia](../datasets.md#the-text-of-our-figures). `make studies` computes what is not in
-`studies/results` yet and writes these pages; `make studies-quick` tries everything on a small text, into
+These pages reproduce the experiments of the five papers with Firthian, show our results next to theirs, and report which
+claims hold. The papers' corpora are larger or not available, so compare numbers within a column, not across corpora. Each page
+states its corpus, mostly [Wikipedia](../datasets.md#the-text-of-our-figures). `make studies` computes the rows missing from
+`studies/results` and writes these pages; `make studies-quick` runs everything on a small text and writes to
 `build/studies/quick`.
 
 {studies}
-*minutes* are those of the rows whose cost is known (`studies/results/costs`), on two cores. Other work had a share of the
-machine for some of them; *processor* minutes depend on that less. `make studies` runs all but the last study and the rows of
-PSDVec on 70 M tokens (`python -m studies.psdvec --large`). That is {alone:.0f} minutes one after the other, {missing}; beside
-them chunking runs for {beside:.0f} minutes, with what they leave of the two cores. All of it takes {processor:.0f} minutes of
-processors: {least:.0f} on two cores that never wait.
+*minutes* sums the rows whose cost was recorded (`studies/results/costs`), on two cores. Other jobs ran during some of them;
+*processor* minutes depend less on that. `make studies` runs everything except the last study and PSDVec's rows on 70 M tokens
+(`python -m studies.psdvec --large`): {alone:.0f} minutes in sequence, {missing}, with chunking running alongside for
+{beside:.0f} minutes. The total is {processor:.0f} processor minutes, or at least {least:.0f} minutes on two cores.
 """
 
 
 def title(name: str) -> str:
-    """Give the title of a study's page."""
+    """Return the title of a study's page."""
     return (PAGES / f"{name}.md").read_text().split("\n", 1)[0].removeprefix("# ")
 
 
 def costs(entry: Entry, large: bool = True) -> tuple[int, int, float, float]:
-    """Give a study's rows, those with a known cost, and the minutes of the clock and of processors these took."""
+    """Return the number of rows, of rows with a recorded cost, and their elapsed and processor minutes."""
     study = Study(entry.name)
     rows = [key for key in study.rows if large or not entry.large or entry.large not in key]
     known = [cost for key, cost in study.known_costs.items() if key in rows]
@@ -76,7 +75,7 @@ def main() -> None:
         cells = [f"{wall:.0f}", f"{processor:.0f}"] if known else ["–", "–"]
         count = f"{known} of {rows}"
         lines.append([f"[{title(entry.name)}]({entry.name}.md)", entry.source, entry.holds, count, *cells])
-    head = ["study", "after", "holds", "rows with a cost", "minutes", "processor"]
+    head = ["study", "reproduces", "contents", "rows with a cost", "minutes", "processor"]
     taken = {entry.name: costs(entry, large=False) for entry in ENTRIES if entry.always}
     unknown = sum(rows - known for rows, known, _, _ in taken.values())
     processor = sum(cost[3] for cost in taken.values())
@@ -85,7 +84,7 @@ def main() -> None:
     page = PAGE.format(
         studies=table(head, lines),
         alone=sum(minutes.values()),
-        missing=f"without {unknown} rows whose cost is not known" if unknown else "all rows counted",
+        missing=f"not counting {unknown} rows without a recorded cost" if unknown else "all rows counted",
         beside=beside,
         processor=processor,
         least=processor / 2,

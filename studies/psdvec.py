@@ -40,20 +40,20 @@ PAPER = {
 
 PAGE = f"""# PSDVec, Table 2
 
-Spearman's correlation on five sets of word pairs, share of solved analogies (3CosAdd / 3CosMul) on two, all on the items whose
-words are known. Ours: enwiki17m (16.9 M tokens), words seen {MIN_COUNT} times or more (18,126), {DIMENSION} dimensions unless
-said otherwise; seconds from raw text to vectors. The paper's corpus has about 2 G words and its vectors 500 dimensions, so
-figures compare down a column, not across the two tables. The paper names no size of its left window; the row that counts as
-it does keeps our steps and our centering. The rows of 70 M tokens have words seen twice or more, 500 dimensions, and shared the
-machine with other work.
+Spearman correlation on five similarity sets and accuracy (3CosAdd / 3CosMul) on two analogy sets, over the items whose
+words are in the vocabulary. Unless noted, our vectors are trained on enwiki17m (16.9 M tokens) with words seen at least
+{MIN_COUNT} times (18,126 words) and {DIMENSION} dimensions; times are from raw text to vectors. The paper uses about 2 G words
+and 500 dimensions, so compare numbers within a table, not across the two. The paper does not state the size of its left
+window; the row that counts its way keeps our step length and our centering. The rows on 70 M tokens use words seen at least
+twice and 500 dimensions, and were timed while other jobs ran.
 
-## Ours
+## Firthian
 
 {{ours}}
-## The paper's
+## The paper
 
 {{theirs}}
-## Which of its claims hold here
+## Which claims hold
 
 {{claims}}"""
 
@@ -135,7 +135,7 @@ def large_row(corpus: str, recipe: str, counting: dict[str, Any], ridges: str) -
 
 
 def claims(rows: dict[str, Any]) -> str:
-    """Say, from the figures, what of the paper's section 6.2 holds."""
+    """Compare the claims of the paper's section 6.2 with the scores."""
     similarity, analogies = SETS[:5], (*SETS[5:], *(f"{name} mul" for name in SETS[5:]))
     found = {name: row["scores"] for name, row in rows.items()}
     psd, held, free = (found[name] for name in ("psd", _HELD, _FREE))
@@ -146,7 +146,7 @@ def claims(rows: dict[str, Any]) -> str:
     def verdict(holds: bool) -> str:
         return "holds" if holds else "does not hold"
 
-    # Like is compared with like: vectors of enwiki17m that are neither psd's nor made of it.
+    # Compare like with like: vectors from enwiki17m that do not derive from psd.
     others = {name: found[name] for name in ("ppmi", *_FACTORIZATIONS, _GENSIM)}
     first = [
         short
@@ -155,21 +155,21 @@ def claims(rows: dict[str, Any]) -> str:
     ]
     lines = [
         f"*psd is best on four of five similarity sets*: {verdict(len(first) >= 4)}; it is best on "
-        f"{', '.join(first) or 'none'} ({', '.join(others)} beside it).",
+        f"{', '.join(first) or 'none'} (compared with {', '.join(others)}).",
         "*psd is better than other matrix factorizations*: "
         + "; ".join(
             f"than {name} on {ahead(psd, found[name], similarity)} similarity sets and {ahead(psd, found[name], analogies)} "
-            "figures of analogies"
+            "analogy scores"
             for name in _FACTORIZATIONS
         )
         + ".",
         f"*word2vec is better at analogies*: {verdict(all(found[_GENSIM][name] > psd[name] for name in analogies))} "
         f"(Google {found[_GENSIM]['google']:.3f} against {psd['google']:.3f}).",
         f"*Regularization helps across tasks*: on {ahead(held, free, similarity)} similarity sets, "
-        f"{ahead(held, free, analogies)} figures of analogies.",
-        f"*Blockwise regression costs little on similarity*: {_changes(psd, held, similarity)} against the whole matrix.",
-        f"*Sparse codes are worse than what they are made of*: on {ahead(psd, found[_SPARSE], (*similarity, *analogies))} "
-        "figures.",
+        f"{ahead(held, free, analogies)} analogy scores.",
+        f"*Blockwise regression costs little on similarity*: {_changes(psd, held, similarity)} relative to the full matrix.",
+        f"*Sparse codes are worse than the vectors they encode*: on {ahead(psd, found[_SPARSE], (*similarity, *analogies))} "
+        "scores.",
     ]
     return "".join(f"* {line}\n" for line in lines)
 

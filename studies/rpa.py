@@ -62,7 +62,7 @@ class Work:
 
     @functools.cache  # noqa: B019
     def vectors(self, row: str) -> Any:
-        """Give the vectors of a row: GloVe 6B from its wheel, our own, random or none."""
+        """Return the vectors of a row: GloVe 6B from its wheel, our own, random or none."""
         if row == "glove-50":
             return ft.load(locate("glove-6b-50d"))
         if row == "own-200":
@@ -70,7 +70,7 @@ class Work:
         return "onehot" if row == "one-hot" else row.replace("-", ":")
 
     def grid(self, grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        """Give a grid, thinned out for a quick study."""
+        """Return a grid, thinned out for a quick study."""
         return {name: values[1::2] or values for name, values in grid.items()} if self.quick else grid
 
     def search(
@@ -187,7 +187,7 @@ def candidates(work: Work, row: str, task: str) -> dict[str, Any]:
 
 
 def mean_squared_length(classifier: RPAClassifier, texts: list[str], labels: list[str]) -> float:
-    """Give the mean squared length of the vectors of a task's words, those without a vector apart."""
+    """Return the mean squared length of the vectors of a task's words, those without a vector apart."""
     classifier._start(texts, labels)
     lengths = np.sum(np.square(classifier.base_, dtype=np.float64), axis=1)
     return float(lengths[lengths > 0].mean())

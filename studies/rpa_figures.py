@@ -15,7 +15,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def synthetic(n: int, p: int, sigma: float, seed: int) -> tuple[Any, Array, Array]:
-    """Give documents of one word each, their classes, and the noisy embedding (section 4)."""
+    """Return documents of one word each, their classes, and the noisy embedding (section 4)."""
     from scipy.sparse import csr_array
 
     random = np.random.default_rng([seed, n, p])
@@ -29,7 +29,7 @@ def synthetic(n: int, p: int, sigma: float, seed: int) -> tuple[Any, Array, Arra
 
 
 def accuracy_at(sigma: float, seed: int, scaled: bool, checks: tuple[int, ...]) -> tuple[float, float]:
-    """Give the test accuracy of PA and RPA at one noise level, their parameters chosen on the development part.
+    """Return the test accuracy of PA and RPA at one noise level, their parameters chosen on the development part.
 
     ``scaled`` documents have vectors of length 1 at the start, as those of section 5 of the paper and of our classifiers.
     """
@@ -56,7 +56,7 @@ def accuracy_at(sigma: float, seed: int, scaled: bool, checks: tuple[int, ...]) 
 
 
 def noise_level(sigma: float, scaled: bool, quick: bool) -> dict[str, float]:
-    """Give the mean accuracies of PA and RPA over several draws."""
+    """Return the mean accuracies of PA and RPA over several draws."""
     seeds, checks = (2, (1, 5)) if quick else (10, (1, 5, 10, 50))
     pairs = [accuracy_at(sigma, seed, scaled, checks) for seed in range(seeds)]
     return {"pa": float(np.mean([a for a, _ in pairs])), "rpa": float(np.mean([b for _, b in pairs]))}

@@ -38,22 +38,22 @@ PAPER_UNKNOWN = {"comp": 27.18, "religion": 13.07, "sports": 19.01, "trec": 0.61
 PAGE = """# RPA: word vectors that learn with the classifier
 
 The tables and figures of Denis and Ralaivola, *Online Learning of Task-specific Word Representations with a Joint Biconvex
-Passive-Aggressive Algorithm* (EACL 2017). The paper's figures are in brackets; a dash is a cell that has not been run.
-Accuracies in percent, on the test part; parameters chosen by cross-validation on the training part, {folds} folds. Those of
-IMDB are raced on 5,000 training reviews, and the three best settings tried on all of them, a fifth held out.
+Passive-Aggressive Algorithm* (EACL 2017). The paper's results are in parentheses; a dash means not run.
+Accuracies are in percent on the test set; parameters are chosen by cross-validation on the training set, {folds} folds. For
+IMDB, settings compete on 5,000 training reviews, and the three best are then compared on all of them with a fifth held out.
 
-Where we depart from the paper: the inner loop is *anchored* (it minimizes problem 1 of the paper, where Algorithm 1 as
-printed walks away from it), weights and vectors are averaged over the examples, words are those of the training part only,
-and texts are cut and lower-cased by Firthian's tokenizer. The vectors CnW, HLBL, HPCA, GoogleNews skip-gram and the larger
-GloVe files are not to be had here. *own-200* is our `sgns` with 200 dimensions on enwiki70m (70 M tokens) and the
-training texts of the five tasks, words seen five times or more.
+Differences from the paper: the inner loop is *anchored* (it minimizes problem 1 of the paper, while Algorithm 1 as printed
+drifts away from it), weights and vectors are averaged over the examples, the vocabulary comes from the training set only, and
+texts are tokenized and lowercased by Firthian. The CnW, HLBL, HPCA, GoogleNews skip-gram and larger GloVe vectors are not
+available here. *own-200* is our `sgns` with 200 dimensions, trained on enwiki70m (70 M tokens) plus the training texts of the
+five tasks, with words seen at least five times.
 
 ## Table 1: the tasks
 
 {sizes}
 ## Table 2: words without a vector
 
-Of the words seen at least twice, in percent.
+Percentage of the words seen at least twice.
 
 {unknown}
 ## Table 3: several passes
@@ -62,36 +62,37 @@ Of the words seen at least twice, in percent.
 ## Table 4: a single pass
 
 {once}
-## Without any search
+## Default parameters
 
-`RPAClassifier(vectors)` as it comes. The mean of five shuffles, with the lowest and the highest.
+`RPAClassifier(vectors)` without any search: the mean of five shuffles, with the lowest and the highest.
 
 {defaults}
 {candidates}
-## The best of this module, and the line a user would draw
+## The best configuration, and logistic regression
 
 The weighting (0/1 or tf-idf), concatenated one-hot features (weight 0 or 3), pairs of neighboring words (`ngrams=2`), C,
-lam and passes all chosen by cross-validation; words that only the vectors know take part (`unseen="vectors"`). Beside them
-logistic regression on sublinear tf-idf, C chosen likewise. *Chosen* is the row with the best cross-validation on the task.
+lam and passes are all chosen by cross-validation; words known only to the vectors are used (`unseen="vectors"`). The baseline
+is logistic regression on sublinear tf-idf, with C chosen the same way. *Chosen* is the row with the best cross-validation score
+for the task.
 
 {best}
 {verdict}
-## Which claims of the paper hold here
+## Which claims hold
 
 {claims}
 ## Figure 1: noise
 
 Documents of one word each, 500 of them over 1,000 words; the embedding knows the class of each word, plus noise. A third of
-the test words occurs in training, so RPA could keep 2/3 right however noisy the embedding, and the paper shows about 0.7
+the test words occur in training, so RPA could reach 2/3 however noisy the embedding, and the paper reports about 0.7
 throughout. {noise}
 
 ![accuracy of PA and RPA against noise]({figure_1})
 
 ## Figure 2: what moves
 
-200 documents over 500 words, σ = 2; dots are training documents, crosses test documents, dotted lines the margins. RPA puts
-the training documents beyond their margins. The paper has C = 100 and lam = 0.5; with so large a C the first step in w
-already meets the margin, the vectors hardly move and RPA is PA, so ours has C = 0.1 and lam = 0.01.
+200 documents over 500 words, σ = 2; dots are training documents, crosses test documents, dotted lines the margins. RPA moves
+the training documents beyond their margins. The paper uses C = 100 and lam = 0.5; with such a large C the first step in w
+already reaches the margin, the vectors hardly move and RPA equals PA, so we use C = 0.1 and lam = 0.01.
 
 ![planes of PA and RPA]({figure_2})
 
@@ -101,7 +102,7 @@ Cells = Mapping[str, Any]
 
 
 def page(cells: Cells, figure_1: str, figure_2: str) -> str:
-    """Write the page of the cells that are known."""
+    """Format the page from the saved cells."""
     return PAGE.format(
         folds=folds_text(cells),
         sizes=sizes_table(cells),
@@ -120,17 +121,17 @@ def page(cells: Cells, figure_1: str, figure_2: str) -> str:
 
 
 def folds_text(cells: Cells) -> str:
-    """Name the numbers of folds that parameters were chosen with."""
+    """Return the numbers of folds used for cross-validation."""
     return " or ".join(str(number) for number in sorted({cell["folds"] for cell in cells.values() if "folds" in cell}))
 
 
 def percent(cell: Mapping[str, Any] | None, key: str = "accuracy") -> str:
-    """Write a cell, or a dash."""
+    """Format a cell, or a dash."""
     return "–" if cell is None else f"{100 * cell[key]:.1f}"
 
 
 def rows_of(cells: Cells, kind: str, first: tuple[str, ...] = ()) -> list[str]:
-    """Give the rows that have cells of a kind, those named first at the top."""
+    """Return the rows that have cells of a kind, those in ``first`` at the top."""
     found = {name.split("/")[1] for name in cells if name.startswith(f"{kind}/")}
     return [row for row in first if row in found] + sorted(found - set(first))
 
@@ -156,7 +157,7 @@ def unknown_table(cells: Cells) -> str:
 
 
 def comparison(cells: Cells, kind: str, paper: Mapping[str, Any]) -> str:
-    """A table of PA and RPA for each row and task, the paper's in brackets."""
+    """Format a table of PA and RPA for each row and task, the paper's in parentheses."""
     rows = []
     for row in rows_of(cells, kind, tuple(paper)):
         line = [row]
@@ -182,7 +183,7 @@ def defaults_table(cells: Cells) -> str:
 
 
 def mean_candidates(cells: Cells) -> list[tuple[float, dict[str, Any]]]:
-    """Give the settings tried for the defaults with their mean accuracy over tasks and vectors, best first."""
+    """Return the settings tried for the defaults with their mean accuracy over tasks and vectors, best first."""
     tables = [cell["table"] for name, cell in cells.items() if name.startswith("candidates/")]
     if not tables:
         return []
@@ -192,7 +193,7 @@ def mean_candidates(cells: Cells) -> list[tuple[float, dict[str, Any]]]:
 
 
 def candidates_text(cells: Cells) -> str:
-    """Say how the defaults were chosen."""
+    """Describe how the defaults were chosen."""
     ranked = mean_candidates(cells)
     if not ranked:
         return ""
@@ -200,7 +201,7 @@ def candidates_text(cells: Cells) -> str:
     number = sum(name.startswith("candidates/") for name in cells)
     rows = [[*(f"{setting[name]}" for name in names), f"{100 * mean:.2f}"] for mean, setting in ranked[:5]]
     return (
-        "The defaults were chosen by cross-validation on training parts alone (three folds of at most 2,500 examples): "
+        "The defaults were chosen by cross-validation on the training sets alone (three folds of at most 2,500 examples): "
         f"{len(ranked)} settings, the mean over {number} pairs of task and vectors "
         f"({', '.join(rows_of(cells, 'candidates'))}). lam is in units of one over the vectors' mean squared length. "
         f"The best five:\n\n{table([*names, 'mean accuracy'], rows)}"
@@ -216,17 +217,17 @@ def best_table(cells: Cells) -> str:
     rows.append(["**chosen**", *(f"**{percent(chosen(cells, task))}**" for task in TASKS)])
     rows.append(["logistic regression", *(percent(cells.get(f"logistic/{task}")) for task in TASKS)])
     rows.append(["the paper's best", *(f"{best:.1f}" for best in PAPER_BEST)])
-    return "In square brackets the accuracy in cross-validation.\n\n" + table(["", *TASKS], rows)
+    return "Square brackets contain the cross-validation accuracy.\n\n" + table(["", *TASKS], rows)
 
 
 def chosen(cells: Cells, task: str) -> dict[str, Any] | None:
-    """Give the best row of a task by cross-validation."""
+    """Return the best row of a task by cross-validation."""
     ours = [cell for name, cell in cells.items() if name.startswith("best/") and name.endswith(f"/{task}")]
     return max(ours, key=lambda cell: float(cell["cv"]), default=None)
 
 
 def verdict(cells: Cells) -> str:
-    """Say plainly where logistic regression and the paper are beaten and where not."""
+    """State where logistic regression and the paper are beaten and where not."""
     lines = []
     lines_of = {task: (chosen(cells, task), cells.get(f"logistic/{task}")) for task in TASKS}
     for name, bar in (
@@ -241,7 +242,7 @@ def verdict(cells: Cells) -> str:
 
 
 def claims(cells: Cells) -> str:
-    """Hold each claim of section 5.5 against our cells."""
+    """Compare each claim of section 5.5 with our cells."""
     pairs = {kind: _pairs(cells, kind) for kind in ("many", "once")}
     every = pairs["many"]
     better = sum(rpa > pa for pa, rpa in every.values())
@@ -265,21 +266,21 @@ def claims(cells: Cells) -> str:
         first = [task for task in known if random[task] > trained[task]]
         lines.append(
             "* Random vectors are on a par with weak trained ones, and best on comp and religion: the best of 50, 100 and 200 "
-            f"random dimensions is above GloVe's 50 on {', '.join(first) or 'no task'}, by {gain:+.1f} points in the mean of "
-            f"{len(known)} tasks. The paper's other vectors are not to be had here."
+            f"random dimensions beats GloVe's 50 on {', '.join(first) or 'no task'}, by {gain:+.1f} points on average over "
+            f"{len(known)} tasks. The paper's other vectors are not available here."
         )
     both = [key for key in every if key in pairs["once"]]
     if both:
         falls = [np.mean([every[key][side] - pairs["once"][key][side] for key in both]) for side in (0, 1)]
         lines.append(
             f"* One pass costs RPA less than PA: {'holds' if falls[1] < falls[0] else 'does not hold'}, "
-            f"{100 * falls[1]:.1f} points against {100 * falls[0]:.1f} in the mean of {len(both)} cells (PA has less to lose)."
+            f"{100 * falls[1]:.1f} points versus {100 * falls[0]:.1f} on average over {len(both)} cells (PA has less to lose)."
         )
     return "\n".join(lines) + "\n"
 
 
 def _pairs(cells: Cells, kind: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """Give (PA, RPA) of each row and task that has both."""
+    """Return (PA, RPA) for each row and task that has both."""
     found = {}
     for row in rows_of(cells, kind):
         for task in TASKS:
@@ -290,7 +291,7 @@ def _pairs(cells: Cells, kind: str) -> dict[tuple[str, str], tuple[float, float]
 
 
 def noise_text(cells: Cells) -> str:
-    """Say what becomes of RPA under heavy noise."""
+    """Describe RPA under heavy noise."""
     plain, scaled = (
         {float(name.split("/")[1]): cell["rpa"] for name, cell in cells.items() if name.startswith(f"{kind}/")}
         for kind in ("figure1", "figure1-scaled")
@@ -298,12 +299,12 @@ def noise_text(cells: Cells) -> str:
     text = ""
     if plain:
         text = (
-            f"With vectors as they are ours falls to {plain[max(plain)]:.2f} at σ = {max(plain):g}: they are so long that "
-            "even the smallest C of the paper's grid (0.1) lets the step in w meet the margin alone, and RPA is PA. "
+            f"With unscaled vectors ours falls to {plain[max(plain)]:.2f} at σ = {max(plain):g}: they are so long that even "
+            "the smallest C of the paper's grid (0.1) lets the step in w reach the margin alone, and RPA equals PA. "
         )
     if scaled:
         text += (
-            f"With documents of length 1, as in its section 5 and in our classifiers, RPA has {scaled[max(scaled)]:.2f} there, "
-            f"and never less than {min(scaled.values()):.2f}."
+            f"With documents of unit length, as in its section 5 and in our classifiers, RPA reaches {scaled[max(scaled)]:.2f} "
+            f"there, and never less than {min(scaled.values()):.2f}."
         )
     return text

@@ -1,7 +1,7 @@
-"""Are the settings of ``sgns`` an accident of the corpus they were chosen on? ``python -m studies.sgns_settings``
+"""Do the settings of ``sgns`` transfer to text they were not chosen on? ``python -m studies.sgns_settings``
 
-They were chosen on enwiki17m, the first 100 MB of enwiki70m. Here they and their neighbors are tried on another 100 MB of
-it, bytes 200 to 300 million: other articles, the same seven sets. ``--quick`` takes 10 MB of each.
+They were chosen on enwiki17m, the first 100 MB of enwiki70m. This study tries them and nearby settings on another 100 MB of
+it, bytes 200 to 300 million: other articles, the same seven sets. ``--quick`` uses 10 MB of each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from studies.common import HELD_OUT, QUICK, SETS, SHORT, Study, arguments, corpu
 
 OTHER_BEGIN = 200_000_000
 
-#: What is changed; each is scored after every one of EPOCHS. All with no prior and with the plain mean taken off.
+#: Settings to vary, each scored after every number of EPOCHS, without a prior and with the unweighted mean subtracted.
 VARIANTS: dict[str, dict[str, Any]] = {
     "negative 6, ns_exponent .6, damping .1": {"damping": 0.1},
     "negative 5": {"negative": 5.0, "damping": 0.1},
@@ -36,7 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 EPOCHS = (4, 6, 8)
 DEFAULT = ("negative 6, ns_exponent .6, damping .1", 6)
 
-#: How the tables below were made that know nothing of shares and sweeps.
+#: Settings of the tables that vary neither shares nor sweeps.
 ALONE: dict[str, Any] = {"combine": "u", "epochs": 6}
 
 #: Corpora of 1 to 8 M tokens (``benchmarks.corpora``), and the dampings tried on each: words seen 5 times, 100 dimensions.
@@ -58,53 +58,53 @@ SHARED = ("enwiki3m", "enwiki3m-other", "enwiki17m", "other", "enwiki70m")
 
 PAGE = """# Settings of sgns on two corpora
 
-The settings of `sgns` were chosen by looking at the seven sets on enwiki17m. To see whether they are an accident of that text,
-the same is done on other articles: bytes 200 to 300 million of enwiki70m ({other} words seen {least} times or more; enwiki17m
-has {first}). {dimension} dimensions; Spearman's correlation, 3CosAdd / 3CosMul. `mean` is that of the seven (3CosAdd); RW, rare
-words, is a set on which nothing was chosen.
+The settings of `sgns` were chosen on the seven sets with enwiki17m. To check that they are not specific to that text, this
+study repeats the comparison on other articles: bytes 200 to 300 million of enwiki70m ({other} words seen at least {least}
+times; enwiki17m has {first}). {dimension} dimensions; Spearman correlation, 3CosAdd / 3CosMul. `mean` is over the seven sets
+(3CosAdd); no choice was based on RW (rare words).
 
-The first two tables were made before `prior_events` was: without it, and with the plain mean of all vectors taken off.
+The first two tables use `prior_events=0` and subtract the unweighted mean of all vectors.
 
 ## enwiki17m
 
 {chosen}
-## The other articles
+## Other articles
 
 {held}
-## What follows
+## Conclusions
 
 {claims}
-## Less text
+## Smaller corpora
 
-A small text is fitted too closely sooner, and wants shorter steps. The first 1, 3 and 8 M tokens of enwiki70m, and 3 M from
-elsewhere in it; words seen 5 times or more, 100 dimensions, 6 epochs, words alone. `damping=auto`, the default, is 0.1
+Small corpora overfit sooner and need shorter steps. These are the first 1, 3 and 8 M tokens of enwiki70m, and 3 M from
+elsewhere in it; words seen at least 5 times, 100 dimensions, 6 epochs, `combine=u`. `damping=auto`, the default, is 0.1
 from 15 M tokens on and grows as tokens^-0.4 below, to 0.3 at most.
 
 {small}
 ## Rare words
 
-A row's steps are divided by its events, so a word seen five times is fitted as closely, after six sweeps, as one seen a million
-times, and its vector is mostly noise. `prior_events` adds so many events to every row's own (at most a tenth of what a row
-has on average): rare words move less. A plain mean of all vectors is that of the rare ones; where words weigh as the root
-of their events it is not. Words seen 5 times or more, 100 dimensions, 6 epochs, `damping=auto`, words alone. *other* are
-the other articles above, *enwiki3m-other* 3 M tokens elsewhere in enwiki70m: neither was looked at before 1000 was chosen.
+A row's steps are divided by its number of events, so after six sweeps a word seen five times is fitted as closely as one seen a
+million times, and its vector is mostly noise. `prior_events` adds a constant to every row's events (at most a tenth of the
+average), so that rare words move less. Rare words dominate the unweighted mean of all vectors; weighting words by the square
+root of their events avoids that. Words seen at least 5 times, 100 dimensions, 6 epochs, `damping=auto`, `combine=u`. *other* is
+the other articles above, *enwiki3m-other* is 3 M tokens elsewhere in enwiki70m; neither was used to choose 1000.
 
 {rare}
 {rare_claims}
 ## More sweeps, and a share of the contexts
 
-A context's vector knows what a word occurs with. A share of it in the word's own (`combine`) brings related words closer: gains
-on similarity, losses on the syntactic analogies of MSR. Much text is not fitted too closely as soon, and gains by more sweeps
-(`epochs`). 100 dimensions, 150 on enwiki70m; all else as it comes. The defaults are a share of 0.1, and 6 epochs, or 8 from
-50 M tokens on. A share of 0.1 moves the mean of the seven by less than .002 either way, and on most texts it is better on
-more sets than words alone; larger shares cost more on MSR than they gain.
+A context vector encodes what a word occurs with. Adding a share of it to the word vector (`combine`) moves related words
+closer: similarity gains, the syntactic analogies of MSR lose. Large corpora overfit later and benefit from more `epochs`.
+100 dimensions, 150 on enwiki70m; everything else at its default. The defaults are a share of 0.1, and 6 epochs, or 8 from
+50 M tokens on. A share of 0.1 changes the mean of the seven by less than .002 in either direction, and on most texts more sets
+gain than lose; larger shares lose more on MSR than they gain elsewhere.
 
 {shared}
 {shared_claims}"""
 
 
 def other_corpus(quick: bool) -> str:
-    """Cut the other articles out of enwiki70m, from a beginning of a line on."""
+    """Extract the other articles from enwiki70m, starting at the beginning of a line."""
     size = 10_000_000 if quick else 100_000_000
     part = QUICK.parent / f"enwiki-other-{size // 1_000_000}mb.txt"
     if not part.exists():
@@ -119,7 +119,7 @@ def other_corpus(quick: bool) -> str:
 
 
 def mean(found: dict[str, float]) -> float:
-    """Give the mean of the seven scores."""
+    """Return the mean of the seven scores."""
     return sum(found[name] for name in SETS) / len(SETS)
 
 
@@ -134,7 +134,7 @@ def main(given: Sequence[str] | None = None) -> None:
         return ft.count(where[name](chosen.quick), min_count=least, sample=1e-3)
 
     def followed(name: str, options: dict[str, Any]) -> dict[str, Any]:
-        """Train, and evaluate on the way: a sweep does not know how many there will be."""
+        """Train once and evaluate after several numbers of sweeps."""
         data, found = counts(name), {}
         for epochs, _, factors in on_the_way(data, EPOCHS, dimension, {"prior_events": 0.0, **options}):
             words = factors.words - factors.words.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -161,7 +161,7 @@ def main(given: Sequence[str] | None = None) -> None:
         return ft.count(path, min_count=5, sample=1e-3)
 
     def held_back(name: str, prior: float) -> dict[str, Any]:
-        """Score vectors less the plain mean and less the weighted one."""
+        """Score vectors with the unweighted and with the weighted mean subtracted."""
         data = rare_counts(name)
         vectors = ft.train(data, "sgns", vector_size=100, prior_events=prior, **ALONE)
         words = vectors.matrix + vectors.extras["mean_vector"]
@@ -212,7 +212,7 @@ def main(given: Sequence[str] | None = None) -> None:
             claims=claims(rows),
             small=_table(small, "damping"),
             rare=table(
-                ["", "prior", "mean taken off", *SHORT, "mean", "RW"],
+                ["", "prior", "mean subtracted", *SHORT, "mean", "RW"],
                 [[name, f"{prior:g}", how, *_cells(row)] for (name, prior, how), row in rare.items()],
             ),
             rare_claims=rare_claims(rare),
@@ -238,7 +238,7 @@ def _cells(row: dict[str, float]) -> list[str]:
 
 
 def on_the_way(data: Any, stops: Sequence[int], size: int, options: dict[str, Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Train ``sgns``, and give model and factors after each number of sweeps: a sweep does not know how many there will be."""
+    """Train ``sgns`` and yield model and factors after each number of sweeps; sweeps do not depend on how many follow."""
     run, recipe = Run.create(), find_recipe("sgns")
     settings = recipe.settings(options)
     model = recipe.load("model")(data, run, **recipe.part("model", settings))
@@ -252,7 +252,7 @@ def on_the_way(data: Any, stops: Sequence[int], size: int, options: dict[str, An
 
 
 def shared_claims(mixed: Mapping[tuple[str, str, str], dict[str, float]]) -> str:
-    """Say what the defaults change, by the means of similarity sets and of analogies."""
+    """Report how the defaults change the means of the similarity and analogy sets."""
     lines = []
     for name in SHARED:
         epochs = "8" if name == "enwiki70m" else "6"
@@ -261,14 +261,14 @@ def shared_claims(mixed: Mapping[tuple[str, str, str], dict[str, float]]) -> str
             gains = [sum(after[one] - before[one] for one in part) / len(part) for part in (SETS[:5], SETS[5:], SETS)]
             better = sum(after[one] > before[one] for one in SETS)
             lines.append(
-                f"* {name}: the defaults are better than 6 epochs of words alone on {better} of 7 sets; similarity by "
-                f"{gains[0]:+.4f}, analogies by {gains[1]:+.4f}, the mean of all by {gains[2]:+.4f}."
+                f"* {name}: the defaults beat 6 epochs with `combine=u` on {better} of 7 sets; similarity changes by "
+                f"{gains[0]:+.4f}, analogies by {gains[1]:+.4f}, the overall mean by {gains[2]:+.4f}."
             )
     return "\n".join(lines) + "\n"
 
 
 def rare_claims(rare: Mapping[tuple[str, float, str], dict[str, float]]) -> str:
-    """Say what the prior and the weighted mean change together."""
+    """Report the joint effect of the prior and the weighted mean."""
     lines = []
     for name in PRIORS:
         before, after = rare.get((name, 0.0, "plain")), rare.get((name, 1000.0, "weighted"))
@@ -276,14 +276,14 @@ def rare_claims(rare: Mapping[tuple[str, float, str], dict[str, float]]) -> str:
             better = sum(after[one] > before[one] for one in SETS)
             held = after[HELD_OUT[0]] - before[HELD_OUT[0]]
             lines.append(
-                f"* {name}: the defaults are better than neither on {better} of 7 sets, the mean by "
+                f"* {name}: with both defaults, {better} of 7 sets improve; the mean changes by "
                 f"{mean(after) - mean(before):+.4f}, RW by {held:+.3f}."
             )
     return "\n".join(lines) + "\n"
 
 
 def claims(rows: dict[str, Rows]) -> str:
-    """Say, from the figures, whether the ranking is the same."""
+    """Report whether both corpora rank the settings alike."""
     means = {name: {key: mean(row) for key, row in found.items()} for name, found in rows.items()}
     both = [key for key in means["enwiki17m"] if key in means["other"]]
     here, there = ({key: means[name][key] for key in both} for name in ("enwiki17m", "other"))
@@ -295,10 +295,10 @@ def claims(rows: dict[str, Rows]) -> str:
     }
     first, second = (f"{order[name][0][0]}, {order[name][0][1]} epochs" for name in ("enwiki17m", "other"))
     lines = [
-        f"* {agree} of {len(pairs)} pairs of settings are in the same order on both corpora, by the mean of the seven.",
+        f"* {agree} of {len(pairs)} pairs of settings rank the same on both corpora, by the mean of the seven.",
         f"* Best on enwiki17m: {first}; best on the other articles: {second}.",
-        f"* The defaults are number {order['enwiki17m'].index(DEFAULT) + 1} of {len(here)} on enwiki17m, "
-        f"{max(here.values()) - here[DEFAULT]:.4f} below the best, and number {order['other'].index(DEFAULT) + 1} on the "
+        f"* The defaults rank {order['enwiki17m'].index(DEFAULT) + 1} of {len(here)} on enwiki17m, "
+        f"{max(here.values()) - here[DEFAULT]:.4f} below the best, and {order['other'].index(DEFAULT) + 1} on the "
         f"other articles, {max(there.values()) - there[DEFAULT]:.4f} below the best.",
     ]
     for key in here:

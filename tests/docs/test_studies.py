@@ -62,8 +62,8 @@ def test_a_page_alone_computes_nothing_and_time_that_is_up_begins_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(common, "QUICK", tmp_path)
-    with pytest.raises(SystemExit, match="row is not known yet"):
+    with pytest.raises(SystemExit, match="row is not computed yet"):
         common.Study("some", quick=True, page=True).row("row", lambda: pytest.fail("computed"))
-    with pytest.raises(SystemExit, match="time is up before row"):
+    with pytest.raises(SystemExit, match="out of time before row"):
         common.Study("some", quick=True, seconds=1e-9).row("row", lambda: pytest.fail("computed"))
     assert common.Study("some", quick=True).rows == {}
