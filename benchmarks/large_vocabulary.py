@@ -73,7 +73,7 @@ def _place(folder: Path, name: str) -> Path:
 def judged(target: Path) -> dict[str, Any]:
     """Evaluate on all words, and on the most frequent ones, which are those of the smaller vocabulary."""
     vectors = ft.load(target)
-    facts = {"words": len(vectors), "pairs": vectors.record["stats"]["pairs"], "scores": scores(vectors)}
+    facts = {"words": len(vectors), "pairs": vectors.provenance.stats["pairs"], "scores": scores(vectors)}
     return facts | {"scores of the first 25k": scores(vectors.subset(SMALL))} if len(vectors) > SMALL else facts
 
 

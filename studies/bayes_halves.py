@@ -127,7 +127,7 @@ def _spearman(x: Array, y: Array) -> float:
 def one_row(data: Data, small: bool = False, temper: float = 1.0) -> dict[str, Any]:
     """Train two halves and compare them."""
     first, second = train_halves(data, small, temper)
-    live = [v.record["stats"]["live_dimensions"] for v in (first, second)]
+    live = [v.provenance.stats["live_dimensions"] for v in (first, second)]
     return {**compare(first, second), "live": live, **figures(first)}
 
 

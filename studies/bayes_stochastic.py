@@ -124,7 +124,7 @@ def whole(data: Data) -> dict[str, Any]:
     return {
         **figures(made),
         "seconds": seconds,
-        "batches": made.record["stats"]["batches"],
+        "batches": made.provenance.stats["batches"],
     }
 
 

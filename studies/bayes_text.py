@@ -87,7 +87,7 @@ def trained(data: Data, recipe: str = "bayes", **options: Any) -> dict[str, Any]
         source, counting = str(data.corpus), {"min_count": data.counting["min_count"]}
     vectors, seconds = timed(lambda: ft.train(source, recipe, vector_size=data.dimension, counting=counting, **options))
     row = {**figures(vectors), "seconds": seconds}
-    return row | {"live": vectors.record["stats"].get("live_dimensions")}
+    return row | {"live": vectors.provenance.stats.get("live_dimensions")}
 
 
 def default_vectors(data: Data) -> ft.Vectors:

@@ -59,7 +59,7 @@ class Bench:
         """Train once, evaluate."""
         counts = self.counts(self.kind(recipe))
         vectors, seconds = timed(lambda: ft.train(counts, recipe, vector_size=self.scale.dimension, **options))
-        stats = {key: value for key, value in vectors.record["stats"].items() if key != "passes"}
+        stats = {key: value for key, value in vectors.provenance.stats.items() if key != "passes"}
         return {"scores": scores(vectors), "seconds": round(seconds, 1), "stats": stats}
 
     def followed(self, recipe: str, iterations: int, **options: Any) -> list[dict[str, Any]]:

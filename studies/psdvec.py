@@ -68,7 +68,7 @@ def recipe_row(corpus: str, recipe: str, counting: dict[str, Any], **options: An
     vectors, seconds = timed(
         lambda: ft.train(corpus, recipe, counting={"min_count": MIN_COUNT, **counting}, **size, **options)
     )
-    return {"scores": scores(vectors), "seconds": seconds, "stats": vectors.record["stats"]}
+    return {"scores": scores(vectors), "seconds": seconds, "stats": vectors.provenance.stats}
 
 
 def sparse_row(corpus: str) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def large_row(corpus: str, recipe: str, counting: dict[str, Any], ridges: str) -
         "seconds": seconds + counting_seconds,
         "training_seconds": seconds,
         "peak_bytes": vectors.measured["peak_bytes"],
-        "stats": vectors.record["stats"],
+        "stats": vectors.provenance.stats,
     }
 
 

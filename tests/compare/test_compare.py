@@ -227,9 +227,9 @@ def test_standard_input_is_read_once_for_several_countings(corpus, pairs, tmp_pa
     for recipe, vectors in results[0].items():
         other = results[1][recipe]
         assert np.array_equal(vectors.matrix, other.matrix)
-        assert vectors.record["counts"]["corpus"].pop("names") == ["corpus.txt"]
-        assert other.record["counts"]["corpus"].pop("names") == ["-"]
-        assert vectors.record["counts"] == other.record["counts"]
+        assert vectors.provenance.counts["corpus"].pop("names") == ["corpus.txt"]
+        assert other.provenance.counts["corpus"].pop("names") == ["-"]
+        assert vectors.provenance.counts == other.provenance.counts
 
 
 def test_no_dimension_is_not_the_default_one(corpus, pairs):

@@ -50,7 +50,7 @@ def round_trip(format: Format, vectors: Vectors, folder: Path) -> Vectors:
         np.testing.assert_array_equal(again.vocabulary.counts, vectors.vocabulary.counts)
     else:
         assert not again.vocabulary.counts.any()
-    assert "repaired" not in again.record.get("source", {})
+    assert "repaired" not in again.provenance.source
     return again
 
 

@@ -87,7 +87,7 @@ def test_it_fits(name):
     assert np.isfinite(matrix).all()
     if find_recipe(name).dimension:
         assert matrix.shape[1] == DIMENSION
-    record = vectors.record
+    record = vectors.provenance.to_dict()
     assert record["recipe"] == name
     assert record["vector_size"] == matrix.shape[1]
     assert record["status"] in ("exact", "converged", "stopped")
@@ -113,7 +113,8 @@ def test_it_comes_back_from_disk_with_its_neighbors(name, tmp_path):
     loaded = ft.load(tmp_path / "v")
     assert fingerprint(loaded) == fingerprint(vectors)
     assert loaded.vocabulary == vectors.vocabulary
-    assert loaded.record == json.loads(json.dumps(vectors.record))
+    assert loaded.provenance.to_dict() == json.loads(json.dumps(vectors.provenance.to_dict()))
+    assert loaded.state == vectors.state
     for word in vectors.vocabulary.words[:3]:
         near = loaded.most_similar(word, topn=3)
         assert len(near) == 3
@@ -229,7 +230,7 @@ def test_recipes_of_vectors_take_vectors_or_their_path(name, tmp_path):
     vectors.save(tmp_path / "vectors")
     again = ft.train(tmp_path / "vectors", name, vector_size=DIMENSION)
     assert fingerprint(again) == fingerprint(fitted(name))
-    assert again.record["vectors"]["recipe"] == "svd"
+    assert again.provenance.vectors["recipe"] == "svd"
 
 
 @pytest.mark.parametrize("name", NAMES)

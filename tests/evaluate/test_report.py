@@ -15,6 +15,7 @@ import firthian as ft
 from firthian.errors import FirthianError
 from firthian.evaluate import Evaluation, Pairs, Suite, suites
 from firthian.evaluate.report import show_p
+from firthian.vectors.provenance import Provenance
 from firthian.vectors.vectors import Vectors
 from tests.evaluate.conftest import planted
 from tests.evaluate.test_analogy import capitals, questions
@@ -144,7 +145,7 @@ def test_a_section_that_is_the_whole_set_is_not_shown_again():
 
 def test_models_without_names_get_different_ones():
     vectors = planted()
-    named = Vectors(vectors.matrix, vectors.vocabulary, record={"recipe": "psd"})
+    named = Vectors(vectors.matrix, vectors.vocabulary, provenance=Provenance(recipe="psd"))
     result = ft.evaluate([vectors, named, vectors, named], sets=[similar()])
     assert list(result.results) == ["vectors", "psd", "vectors (2)", "psd (2)"]
     assert len(result.comparisons) == 3

@@ -14,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import numpy as np
 
 from firthian import Vectors, Vocabulary
+from firthian.vectors.provenance import Provenance
 
 TOPICS = {
     "drink": "tea coffee milk juice water beer wine cocoa",
@@ -45,8 +46,10 @@ def planted(seed: int = 1, noise: float = 0.25, size: int = 16, uncertain: bool 
         words.append(word)
         rows.append(random.standard_normal(size))
     extras = {"variances": np.full((len(words), size), 0.002, dtype=np.float32)} if uncertain else {}
-    record = {"recipe": "planted", "stats": {"log_precisions": [0.1, 0.5, 4.0]}}
-    return Vectors(np.array(rows), Vocabulary(words, np.arange(len(words), 0, -1) * 10), extras=extras, record=record)
+    provenance = Provenance(recipe="planted", stats={"log_precisions": [0.1, 0.5, 4.0]})
+    return Vectors(
+        np.array(rows), Vocabulary(words, np.arange(len(words), 0, -1) * 10), extras=extras, provenance=provenance
+    )
 
 
 class Served:

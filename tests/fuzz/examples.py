@@ -20,6 +20,7 @@ from firthian.text.segments import tokenize_text, write_segment
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.formats import write_vectors
+from firthian.vectors.provenance import Provenance
 from firthian.vectors.vectors import Vectors
 from tests.fuzz.folders import pack_folder
 
@@ -127,7 +128,7 @@ def counts() -> list[bytes]:
 def vectors() -> Vectors:
     words = ["the", "cat", "tea", "néé", "to"]
     matrix = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
-    return Vectors(matrix, Vocabulary(words, [9, 5, 4, 2, 1]), record={"counts": {"tokenizer": "unicode"}})
+    return Vectors(matrix, Vocabulary(words, [9, 5, 4, 2, 1]), state={"tokenizer": "unicode"})
 
 
 @functools.cache
@@ -141,7 +142,8 @@ def vector_folders() -> list[bytes]:
         dense.vocabulary,
         contexts=dense.matrix,
         extras={"covariances": np.tile(np.eye(3, dtype=np.float32), (5, 1, 1))},
-        record={"recipe": "bayes", "inflation": 1.5},
+        provenance=Provenance(recipe="bayes"),
+        state={"inflation": 1.5},
     )
     return [packed for one in (dense, sparse, spread) for packed in _both(one.save)]
 

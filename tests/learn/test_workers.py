@@ -67,7 +67,10 @@ def test_recipes(counts, recipe, options):
     for workers in (1, 3):
         vectors = ft.train(counts, recipe, vector_size=5, workers=workers, **options)
         parts = {"words": vectors.matrix, "contexts": vectors.contexts, **vectors.extras}
-        found.append({name: np.asarray(part).tobytes() for name, part in parts.items()} | {"record": vectors.record})
+        found.append(
+            {name: np.asarray(part).tobytes() for name, part in parts.items()}
+            | {"from": vectors.provenance, "state": vectors.state}
+        )
     assert found[0] == found[1]
 
 

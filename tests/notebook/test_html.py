@@ -11,6 +11,7 @@ import scipy.sparse
 
 import firthian as ft
 from firthian import Vectors, Vocabulary
+from firthian.vectors.provenance import Provenance
 
 
 class Tags(HTMLParser):
@@ -45,7 +46,7 @@ def test_vectors(sparse: bool) -> None:
     matrix = np.arange(200.0).reshape(20, 10)
     words = [HOSTILE, "x" * 1000, "\u202e\n", *(f"w{i}" for i in range(17))]
     given = scipy.sparse.csr_array(matrix) if sparse else matrix
-    vectors = Vectors(given, Vocabulary(words, np.arange(20) + 1000), record={"recipe": HOSTILE, "seed": 1})
+    vectors = Vectors(given, Vocabulary(words, np.arange(20) + 1000), provenance=Provenance(recipe=HOSTILE, seed=1))
     text = vectors._repr_html_()
     assert tags(text) <= {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td", "details", "summary"}
     assert "20 words × 10 dimensions" in text

@@ -21,7 +21,7 @@ def test_numbers_of_numpy(tmp_path: Path) -> None:
     counts = ft.count(TEXT, tmp_path / "counts", sample=np.float32(0.5), workers=np.int32(1), **given)
     assert counts.record["settings"].items() >= settings.items()
     vectors = ft.train(counts, "svd", vector_size=np.int64(2), seed=np.int64(3), output=tmp_path / "v")
-    assert json.loads(json.dumps(vectors.record))["seed"] == 3
+    assert json.loads(json.dumps(vectors.provenance.to_dict()))["seed"] == 3
     assert ft.load(tmp_path / "v").vector_size == 2
 
 

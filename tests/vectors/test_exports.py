@@ -19,6 +19,7 @@ from firthian.vectors.formats import read_vectors, write_vectors
 from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.formats.static import never_in_texts
 from firthian.vectors.formats.tokenizer_json import mark, tokenizer_json
+from firthian.vectors.provenance import Provenance
 
 STATIC = ("model2vec", "sentence-transformers")
 
@@ -33,9 +34,13 @@ TEXTS = [
 ]
 
 
-def make(words: list[str], dimensions: int = 5, **record: object) -> Vectors:
+def make(
+    words: list[str], dimensions: int = 5, state: dict[str, object] | None = None, **provenance: object
+) -> Vectors:
     matrix = np.random.default_rng(len(words)).normal(size=(len(words), dimensions)).astype(np.float32)
-    return Vectors(matrix, Vocabulary(words, np.arange(len(words), 0, -1)), record=record)
+    return Vectors(
+        matrix, Vocabulary(words, np.arange(len(words), 0, -1)), provenance=Provenance(**provenance), state=state
+    )
 
 
 @pytest.fixture
@@ -99,8 +104,8 @@ def test_no_two_words_have_one_mark() -> None:
 def test_tokenizers_that_cannot_be_described(name: str, tmp_path: Path) -> None:
     if name == "icu":
         pytest.importorskip("icu4py")
-    vectors = make(["a"], counts={"settings": {"tokenizer": name}})
-    with pytest.raises(FirthianError, match="cut"):
+    vectors = make(["a"], state={"tokenizer": name})
+    with pytest.raises(FirthianError, match="cut|tokenized"):
         vectors.to_model2vec(tmp_path / "v")
     assert not list(tmp_path.iterdir())
     vectors.to_model2vec(tmp_path / "v", tokenizer="whitespace")
@@ -127,7 +132,7 @@ def test_model2vec_encodes_as_document_vector(format: str, vectors: Vectors, tmp
 @pytest.mark.parametrize("settings", [{"tokenizer": "whitespace"}, {"tokenizer": "unicode", "fold_numbers": True}])
 def test_text_is_cut_as_the_corpus_was(settings: dict[str, object], tmp_path: Path) -> None:
     library = pytest.importorskip("model2vec")
-    vectors = make(["tea", "tea,", "<number>", "Tea"], counts={"settings": settings})
+    vectors = make(["tea", "tea,", "<number>", "Tea"], state=settings)
     vectors.to_model2vec(tmp_path / "v")
     model = library.StaticModel.from_pretrained(tmp_path / "v")
     for text in ("tea, tea 12", "Tea 12,5 <number> x"):
@@ -308,10 +313,11 @@ def test_a_card_tells_of_a_real_training() -> None:
 
 
 @pytest.mark.parametrize(
-    "record", [{"counts": 3}, {"counts": {"corpus": []}}, {"transforms": ["x"]}, {"transforms": 5}, {"options": [1]}]
+    "provenance",
+    [{"counts": {"corpus": []}}, {"counts": {"settings": 3}}, {"transforms": [{}]}, {"source": {"file": []}}],
 )
-def test_records_from_elsewhere_may_hold_anything(record: dict[str, object]) -> None:
-    vectors = make(["a"], **record)
+def test_provenance_from_elsewhere_may_hold_anything(provenance: dict[str, object]) -> None:
+    vectors = make(["a"], **provenance)
     assert "# Word vectors" in vectors.model_card()
     assert vectors._repr_html_()
 

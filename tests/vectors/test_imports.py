@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,7 @@ def test_a_model_of_model2vec(kind: str, tmp_path: Path) -> None:
     # A text of one word is encoded there by the vector that the word has here.
     for word in ("tea", "cup", "café"):
         np.testing.assert_allclose(model.encode(f" {word}"), vectors[word], rtol=1e-6)
-    assert vectors.record["source"] == {"file": "m", "format": "model2vec"}
+    assert vectors.provenance.source == {"file": "m", "format": "model2vec"}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int8"])
@@ -100,7 +101,7 @@ def test_the_folder_of_a_module(tmp_path: Path) -> None:
     vectors = load(tmp_path / "s")
     assert vectors.vocabulary.words == names
     np.testing.assert_array_equal(vectors.matrix, model.embedding)
-    assert vectors.record["source"]["repaired"] == {"vectors_without_a_word": 2}
+    assert vectors.provenance.source["repaired"] == {"vectors_without_a_word": 2}
 
 
 def test_what_is_no_static_model(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_a_type_that_is_not_read(tmp_path: Path) -> None:
         read_vectors(tmp_path / "m")
 
 
-def test_what_we_wrote_keeps_its_record(tmp_path: Path) -> None:
+def test_what_we_wrote_keeps_its_provenance_and_state(tmp_path: Path) -> None:
     import firthian as ft
 
     counts = ft.count(["Tea 7 cup", "ball ▁goal x▁y"] * 9, min_count=1, tokenizer="whitespace")
@@ -155,8 +156,9 @@ def test_what_we_wrote_keeps_its_record(tmp_path: Path) -> None:
         write_vectors(vectors, tmp_path / format, format)
         again = read_vectors(tmp_path / format)
         assert again.vocabulary.words == vectors.vocabulary.words
-        assert {**again.record, "source": None} == {**vectors.record, "source": None}
-        # The record says how text was cut, so that texts have the same vectors.
+        assert replace(again.provenance, source={}) == vectors.provenance
+        assert again.state == vectors.state
+        # The state says how text was tokenized, so that texts have the same vectors.
         np.testing.assert_array_equal(again.document_vector("Tea ▁goal,"), vectors.document_vector("Tea ▁goal,"))
 
 
@@ -210,7 +212,7 @@ def test_what_spacy_cannot_give(tmp_path: Path) -> None:
     (vocab / "vectors.cfg").unlink()
     strings = json.loads((vocab / "strings.json").read_text())
     (vocab / "strings.json").write_text(json.dumps([one for one in strings if one != "tea"]))
-    assert read_vectors(tmp_path / "p").record["source"]["repaired"] == {"vectors_without_a_word": 1}
+    assert read_vectors(tmp_path / "p").provenance.source["repaired"] == {"vectors_without_a_word": 1}
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     (tmp_path / "objects.npy").rename(vocab / "vectors")
     with pytest.raises(FirthianError, match="no array of numbers"):
@@ -238,11 +240,25 @@ def test_words_that_share_vectors_may_not_fill_memory(tmp_path: Path) -> None:
         read_vectors(folder)
 
 
-@pytest.mark.parametrize("body", [{}, {"record": 3}, {"record": {"transforms": 5}}, {"record": {"counts": [1]}}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"provenance": {}},
+        {"provenance": 3, "state": {}},
+        {"provenance": {"transforms": 5}, "state": {}},
+        {"provenance": {"transforms": ["x"]}, "state": {}},
+        {"provenance": {"counts": [1]}, "state": {}},
+        {"provenance": {"recipe": 1}, "state": {}},
+        {"provenance": {"other": 1}, "state": {}},
+        {"provenance": {}, "state": {"core": [1]}},
+        {"provenance": {}, "state": [1]},
+    ],
+)
 def test_a_note_of_ours_that_says_nothing(body: dict[str, object], tmp_path: Path) -> None:
     from firthian.disk.artifact import write_manifest
 
     Vectors(matrix_for(3), Vocabulary(["a", "b", "c"])).to_model2vec(tmp_path / "m")
-    write_manifest(tmp_path / "m" / "firthian.json", "export", 1, body)
+    write_manifest(tmp_path / "m" / "firthian.json", "export", 2, body)
     with pytest.raises(FirthianError, match="does not say where the vectors come from"):
         read_vectors(tmp_path / "m")

@@ -146,7 +146,7 @@ def test_half_a_character_is_replaced_and_counted(tmp_path: Path) -> None:
     np.savez(tmp_path / "v.npz", words=np.array(["a\ud800", "b"]), matrix=np.ones((2, 1)))
     vectors = read_vectors(tmp_path / "v.npz")
     assert vectors.vocabulary.words == ["a\ufffd", "b"]
-    assert vectors.record["source"]["repaired"] == {"words_not_utf8": 1}
+    assert vectors.provenance.source["repaired"] == {"words_not_utf8": 1}
     vectors.save(tmp_path / "kept")
 
 
@@ -185,7 +185,7 @@ def test_parquet_of_other_tools(tmp_path: Path) -> None:
             read_vectors(table(words, [[1.0], [2.0]]))
     vectors = read_vectors(table(["a", "b"], [[1.0], [2.0]], count=[7, None]))
     assert vectors.vocabulary.counts.tolist() == [7, 0]
-    assert vectors.record["source"]["repaired"] == {"words_without_a_count": 1}
+    assert vectors.provenance.source["repaired"] == {"words_without_a_count": 1}
     places = arrow.py_buffer(np.array([0, 1, 2], dtype=np.int32).tobytes())
     broken = arrow.Array.from_buffers(arrow.string(), 2, [None, places, arrow.py_buffer(b"\xffb")])
     with pytest.raises(FirthianError, match="not UTF-8"):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -197,9 +198,15 @@ def test_document_vectors() -> None:
     # a capital anywhere in the vocabulary is one
     names = Vectors(np.ones((10_002, 1)), Vocabulary([*(f"w{number}" for number in range(10_001)), "Paris"]))
     assert names.document_vector("Paris").any()
-    vectors.record = {"counts": {"settings": {"tokenizer": "os:system"}}}
-    with pytest.raises(FirthianError, match="os:system"):
-        vectors.document_vector("true")
+
+
+@pytest.mark.parametrize("name", ["os:system", "whitespace:f", "unicode:f", "icux:f"])
+def test_no_tokenizer_is_imported_because_a_file_names_it(name: str, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / f"{name.partition(':')[0]}.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    Vectors(np.eye(2), Vocabulary(["a", "b"]), state={"tokenizer": name}).save("v")
+    with pytest.raises(FirthianError, match=f"{name}, which is not loaded from a file"):
+        Vectors.load("v").document_vector("a b")
 
 
 @pytest.mark.parametrize("dimensions", [1, 3, 20, 301])
@@ -261,25 +268,25 @@ def test_a_vector_of_zeros_answers_no_analogy_by_products() -> None:
 def test_vectors_are_copied_after_a_question(copied, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "ONE_QUERY_ROWS", 64)
     vectors = make(200, 5)
-    vectors.record = {"stats": {"core": 3}}
+    vectors.state = {"core": 3}
     vectors.extras = {"bias": np.zeros(200)}
     near = vectors.most_similar("w1")
     again = copied(vectors)
     assert again.most_similar("w1") == near
-    assert (again.record, again.vocabulary.words) == (vectors.record, vectors.vocabulary.words)
+    assert (again.state, again.vocabulary.words) == (vectors.state, vectors.vocabulary.words)
 
 
 def test_deep_copies_share_what_is_large_and_nothing_else() -> None:
     vectors = make(20, 5)
-    vectors.record, vectors.extras, vectors.contexts = {"stats": {"core": 3}}, {"bias": np.zeros(20)}, np.ones((20, 5))
+    vectors.state, vectors.extras, vectors.contexts = {"core": 3}, {"bias": np.zeros(20)}, np.ones((20, 5))
     again = copy.deepcopy([vectors, vectors])
     assert again[0] is again[1] is not vectors
     assert again[0].matrix is vectors.matrix
     assert again[0].contexts is vectors.contexts
     assert again[0].extras["bias"] is vectors.extras["bias"]
-    again[0].record["stats"]["core"] = 4
+    again[0].state["core"] = 4
     again[0].extras["more"] = np.ones(1)
-    assert (vectors.record, list(vectors.extras)) == ({"stats": {"core": 3}}, ["bias"])
+    assert (vectors.state, list(vectors.extras)) == ({"core": 3}, ["bias"])
 
 
 def test_scikit_learn_clones_without_a_copy_of_the_vectors() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from firthian import FirthianError, Vectors, Vocabulary, load
 from firthian.disk.artifact import read_manifest, write_manifest
+from firthian.vectors.provenance import Provenance
 
 WORDS = Vocabulary(["the", "New York", "naïve", ""], [4, 3, 2, 1])
 
@@ -22,7 +23,8 @@ def make(sparse: bool = False) -> Vectors:
     contexts = None if sparse else matrix + 1
     return Vectors(
         scipy.sparse.csr_array(np.where(matrix > 0, matrix, 0)) if sparse else matrix,
-        WORDS, contexts=contexts, extras=extras, record={"recipe": "test", "seed": 1},
+        WORDS, contexts=contexts, extras=extras,
+        provenance=Provenance(recipe="test", seed=1), state={"window": 5, "tokenizer": None},
     )  # fmt: skip
 
 
@@ -33,7 +35,8 @@ def test_everything_but_measurements_comes_back(tmp_path: Path, sparse: bool) ->
     vectors.save(tmp_path / "v")
     again = Vectors.load(tmp_path / "v", verify=True)
     assert again.vocabulary == vectors.vocabulary
-    assert again.record == vectors.record
+    assert again.provenance == vectors.provenance
+    assert again.state == vectors.state
     assert again.measured == {}
     if sparse:
         np.testing.assert_array_equal(again.matrix.toarray(), vectors.matrix.toarray())
@@ -144,9 +147,9 @@ def test_sparse_parts_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_a_manifest_may_not_promise_other_shapes(tmp_path: Path) -> None:
     make().save(tmp_path / "v")
     path = tmp_path / "v" / "vectors.json"
-    body = read_manifest(path, "vectors", 1)
+    body = read_manifest(path, "vectors", 2)
     del body["kind"], body["version"]
     body["shapes"]["matrix"]["shape"] = [4, 2]
-    write_manifest(path, "vectors", 1, body)
+    write_manifest(path, "vectors", 2, body)
     with pytest.raises(FirthianError, match="damaged"):
         Vectors.load(tmp_path / "v")

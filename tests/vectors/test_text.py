@@ -120,7 +120,7 @@ def test_files_as_they_are_found(case: str, tmp_path: Path) -> None:
     assert vectors.vocabulary.words == words
     expected = [[5], [3], [1]] if case == "one number a line" else [[1, 2], [3, 4]][: len(words)]
     np.testing.assert_array_equal(vectors.matrix, expected)
-    assert "repaired" not in vectors.record["source"]
+    assert "repaired" not in vectors.provenance.source
 
 
 BAD = {
@@ -150,7 +150,7 @@ def test_doubtful_files_are_errors_with_a_line(case: str, tmp_path: Path) -> Non
 def test_what_is_beyond_doubt_is_put_right_and_counted(tmp_path: Path) -> None:
     vectors = read_vectors(write(tmp_path, b"1 2\nthe 1 2\n\ncat 3 4\nthe 1 2\nb\xff 5 6\n"))
     assert vectors.vocabulary.words == ["the", "cat", "b\ufffd"]
-    assert vectors.record["source"]["repaired"] == {
+    assert vectors.provenance.source["repaired"] == {
         "blank_lines": 1,
         "words_not_utf8": 1,
         "header_too_low": 1,
@@ -159,7 +159,7 @@ def test_what_is_beyond_doubt_is_put_right_and_counted(tmp_path: Path) -> None:
     path = write(tmp_path, "the 1 2\ncat 3 4\nthe 1 3\n", "d.txt")
     first = read_vectors(path, duplicates="first")
     np.testing.assert_array_equal(first["the"], [1, 2])
-    assert first.record["source"]["repaired"] == {"double_words": 1}
+    assert first.provenance.source["repaired"] == {"double_words": 1}
 
 
 def test_pieces_do_not_change_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_words_of_binary_files(tmp_path: Path) -> None:
     assert sniff(path).name == "word2vec-bin"
     vectors = read_vectors(path)
     assert vectors.vocabulary.words == ["b\ufffd", "c"]
-    assert vectors.record["source"]["repaired"] == {"words_not_utf8": 1}
+    assert vectors.provenance.source["repaired"] == {"words_not_utf8": 1}
     assert read_vectors(_gzip(path)).vocabulary.words == vectors.vocabulary.words
     for content, why in (
         (b"2 2\nb " + numbers + b"c " + numbers[:5], "ends in word 2 of 2"),

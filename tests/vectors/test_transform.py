@@ -15,8 +15,8 @@ def vectors() -> Vectors:
     words = Vocabulary([f"w{i}" for i in range(60)], range(60, 0, -1))
     extras = {"eigenvalues": np.arange(6.0, 0, -1), "bias": np.arange(60.0), "covariances": R.normal(size=(60, 6, 6))}
     matrix = R.normal(size=(60, 6)).astype(np.float32)
-    record = {"recipe": "svd", "options": {"eigenvalue_power": 0.5}}
-    return Vectors(matrix, words, contexts=R.normal(size=(60, 6)), extras=extras, record=record)
+    state = {"eigenvalue_power": 0.5}
+    return Vectors(matrix, words, contexts=R.normal(size=(60, 6)), extras=extras, state=state)
 
 
 def test_subset_keeps_everything_of_its_words(vectors: Vectors) -> None:
@@ -94,9 +94,9 @@ def test_alignment_finds_the_planted_rotation_and_the_moved_word(vectors: Vector
 
 
 def test_transforms_are_written_down(vectors: Vectors) -> None:
-    steps = vectors.centered().normalized().record["transforms"]
+    steps = vectors.centered().normalized().provenance.transforms
     assert [step["name"] for step in steps] == ["centered", "normalized"]
-    assert "transforms" not in vectors.record
+    assert not vectors.provenance.transforms
 
 
 def test_a_subset_keeps_what_belongs_to_all_words_though_it_has_as_many_rows() -> None:
@@ -145,8 +145,8 @@ def test_words_without_a_direction_have_not_moved(vectors: Vectors) -> None:
     [(7, 7), (50, 40), (["w3", "w1", "w50"], 2), (["w50", "w3"], None), (["w50"], 0), (1000, 40)],
 )
 def test_a_subset_knows_its_core(vectors: Vectors, words: object, core: int | None) -> None:
-    vectors.record["stats"] = {"core": 40, "kappa": 1.0}
-    assert vectors.subset(words).record["stats"] == {"core": core, "kappa": 1.0}
-    assert vectors.record["stats"]["core"] == 40
-    again = vectors.subset(words).subset(1).record["stats"]["core"]
+    vectors.state = {"core": 40, "kappa": 1.0}
+    assert vectors.subset(words).state == {"core": core, "kappa": 1.0}
+    assert vectors.state["core"] == 40
+    again = vectors.subset(words).subset(1).state["core"]
     assert again == (core if core is None else min(core, 1))

@@ -78,10 +78,10 @@ def test_packed_and_full_covariances_are_the_same_thing():
     np.testing.assert_allclose(ask.variances(packed, [2]), ask.variances(full, [2]), rtol=1e-6)
 
 
-def test_inflation_of_the_record_widens():
+def test_inflation_of_the_state_widens():
     vectors = gaussian_vectors()
     before = ask.similarity_interval(vectors, "tea", "cup")
-    vectors.record["stats"] = {"inflation": 2.0}
+    vectors.state["inflation"] = 2.0
     after = ask.similarity_interval(vectors, "tea", "cup")
     assert after[1] - after[0] > before[1] - before[0]
 

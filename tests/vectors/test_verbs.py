@@ -9,13 +9,14 @@ import pytest
 from firthian import Counts, Vectors, Vocabulary, count, load, merge, train
 from firthian.disk.artifact import write_manifest
 from firthian.text.phrases import PhraseOptions
+from firthian.vectors.provenance import Provenance, counting_state
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     matrix = np.array([[1, 0.1], [1, 0.2], [0, 1], [-1, 0.5]])
     words = Vocabulary(["tea", "coffee", "New York", "rain"], [9, 5, 3, 1])
-    Vectors(matrix, words, record={"recipe": "test"}).save(tmp_path / "v")
+    Vectors(matrix, words, provenance=Provenance(recipe="test")).save(tmp_path / "v")
     return tmp_path / "v"
 
 
@@ -127,7 +128,7 @@ def test_score(firth, psd: Path, tmp_path: Path) -> None:
 
 def test_score_calls_no_function_that_only_a_file_names(firth, psd: Path, tmp_path: Path) -> None:
     vectors = Vectors.load(psd)
-    vectors.record["counts"]["settings"]["tokenizer"] = "tests.text.my_tokenizer:letters"
+    vectors.state["tokenizer"] = "tests.text.my_tokenizer:letters"
     vectors.save(tmp_path / "foreign")
     (tmp_path / "text.txt").write_text("tea with milk\n")
     firth("score", tmp_path / "foreign", tmp_path / "text.txt").complains("my_tokenizer:letters", "--tokenizer")
@@ -172,8 +173,8 @@ def test_text_is_joined_to_phrases_as_the_corpus_was(firth, tmp_path: Path) -> N
 
 def test_a_record_that_says_anything_of_phrases_joins_nothing() -> None:
     for said in (3, {"passes": "many"}, {"passes": -1}, {}):
-        record = {"counts": {"settings": {"tokenizer": "unicode", "phrases": said}}}
-        vectors = Vectors(np.eye(3), Vocabulary(["new", "york", "new_york"]), record=record)
+        state = counting_state({"tokenizer": "unicode", "phrases": said}, window=5)
+        vectors = Vectors(np.eye(3), Vocabulary(["new", "york", "new_york"]), state=state)
         np.testing.assert_array_equal(vectors.document_vector("new york"), [0.5, 0.5, 0])
 
 

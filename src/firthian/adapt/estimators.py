@@ -15,6 +15,7 @@ from firthian.arrays import Array
 from firthian.errors import suggest
 from firthian.runtime.run import one_blas_thread
 from firthian.text.vocabulary import Vocabulary
+from firthian.vectors.provenance import Provenance
 from firthian.vectors.vectors import Vectors
 
 
@@ -258,20 +259,20 @@ class RPAClassifier(DocumentClassifier):
         """Return the learned word vectors, n-grams apart: all classes' side by side, or those of one label."""
         blocks = self._embeddings(label)
         parameters = {name: value for name, value in self.get_params().items() if name not in ("vectors", "tokenizer")}
-        record = {
-            "recipe": "rpa",
-            "paper": "Denis and Ralaivola (2017)",
-            "options": {name: value for name, value in parameters.items() if isinstance(value, str | int | float)},
-            "vectors": self._first.describe(),
-            "vector_size": sum(block.shape[1] for block in blocks),
-            "classes": [str(name) for name in self.classes_],
-        }
+        options = {name: value for name, value in parameters.items() if isinstance(value, str | int | float)}
+        provenance = Provenance(
+            recipe="rpa",
+            paper="Denis and Ralaivola (2017)",
+            options={"vectors": self._first.describe(), **options},
+            vector_size=sum(block.shape[1] for block in blocks),
+            stats={"classes": [str(name) for name in self.classes_]},
+        )
         vocabulary = self.vocabulary_
         if self.ngrams > 1:
             kept = [place for place, word in enumerate(vocabulary.words) if not is_ngram(word)]
             blocks = [block[kept] for block in blocks]
             vocabulary = Vocabulary([vocabulary.words[place] for place in kept], vocabulary.counts[kept])
-        return Vectors(np.concatenate(blocks, axis=1), vocabulary, record=record)
+        return Vectors(np.concatenate(blocks, axis=1), vocabulary, provenance=provenance)
 
     @one_blas_thread()
     def moved_words(self, label: Any = None, topn: int = 20) -> list[dict[str, Any]]:

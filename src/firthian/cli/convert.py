@@ -65,7 +65,7 @@ def convert(
         if limit is not None and limit < len(vectors):
             vectors = vectors.subset(limit)
         write_vectors(vectors, target, chosen.name, force=force, replace_spaces=replace_spaces, **options)
-    repaired = vectors.record.get("source", {}).get("repaired", {})
+    repaired = vectors.provenance.source.get("repaired", {})
     if json:
         shape = [len(vectors), vectors.vector_size]
         show_json({"path": target, "format": chosen.name, "shape": shape, "repaired": repaired})

@@ -52,7 +52,7 @@ def _describe_vectors(path: Path) -> dict[str, Any]:
         "contexts": vectors.contexts is not None,
         "extras": {name: list(array.shape) for name, array in vectors.extras.items()},
         "bytes": _size(path),
-        "provenance": vectors.record,
+        "provenance": vectors.provenance.to_dict(),
     }
 
 

@@ -119,7 +119,7 @@ def train(
     for damaged in vectors.measured.pop("damaged_steps", ()):
         print(f"firth: the saved step {damaged} was damaged; an earlier one was used", file=sys.stderr)
     if json:
-        show_json({**vectors.record, **vectors.measured, "path": str(Path(output))})
+        show_json({**vectors.provenance.to_dict(), **vectors.measured, "path": str(Path(output))})
         return
     took = vectors.measured
     say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({took['seconds']:.1f} s)")
@@ -147,7 +147,14 @@ def _follow(
     vectors.save(output, force=force)
     if json:
         took = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
-        show_json({**vectors.record, **took, "undecodable_bytes": learned.undecodable_bytes, "path": str(output)})
+        show_json(
+            {
+                **vectors.provenance.to_dict(),
+                **took,
+                "undecodable_bytes": learned.undecodable_bytes,
+                "path": str(output),
+            }
+        )
         return
     say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learned.tokens:,} tokens so far")
     if learned.undecodable_bytes:

@@ -289,7 +289,7 @@ class _Bench:
             round(ready.seconds, 3),
             vectors.measured["seconds"],
             vectors.measured["peak_bytes"],
-            {key: vectors.record[key] for key in ("options", "objective", "status", "stats")},
+            {key: getattr(vectors.provenance, key) for key in ("options", "objective", "status", "stats")},
         )
         return entry, vectors
 

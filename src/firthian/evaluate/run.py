@@ -129,7 +129,7 @@ def _named(vectors: Source | Iterable[Source] | Mapping[str, Source]) -> Iterato
         return
     seen: dict[str, int] = {}
     for source in vectors:
-        name = str(source.record.get("recipe") or "vectors") if isinstance(source, Vectors) else os.fspath(source)
+        name = source.provenance.recipe or "vectors" if isinstance(source, Vectors) else os.fspath(source)
         seen[name] = seen.get(name, 0) + 1
         yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), source
 

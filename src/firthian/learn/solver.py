@@ -31,6 +31,8 @@ class Solution:
     stats: dict[str, Any] = field(default_factory=dict)
     #: Further arrays that belong to the vectors (biases, covariances, weights), by name.
     extras: dict[str, Array] = field(default_factory=dict)
+    #: Scalars that methods of the vectors need again (``Vectors.state``).
+    state: dict[str, Any] = field(default_factory=dict)
 
     def check_finite(self) -> None:
         """Refuse vectors that are no numbers: nobody could use them, and a file of them is found out late.

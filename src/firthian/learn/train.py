@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from firthian.runtime.progress import Progress
 from firthian.runtime.run import Run, check_seed
 from firthian.text.vocabulary import Vocabulary
 from firthian.text.word_lists import read_words
+from firthian.vectors.provenance import COUNTING_STATE, Provenance, counting_state
 from firthian.vectors.vectors import Vectors
 
 #: The recipe of ``firth train`` without ``-m``.
@@ -305,19 +306,31 @@ def finish(
 ) -> Vectors:
     """Make vectors of a solution and write down where they come from."""
     if isinstance(data, Vectors):
-        source = {"vectors": data.record}
+        source = Provenance(vectors=data.provenance.to_dict())
+        state = {name: data.state[name] for name in COUNTING_STATE if name in data.state}
     else:
-        source = {"counts": {"options": data.options.as_dict(), **data.record}}
-    record = {
-        "recipe": recipe.name,
-        "paper": recipe.paper,
-        "options": dict(settings),
-        "vector_size": int(solution.words.shape[1]),
-        "seed": seed,
-        "objective": [float(value) for value in solution.objective],
-        "status": solution.status,
-        "stats": solution.stats,
-        **source,
-        "versions": {"firthian": __version__, "numpy": np.__version__},
-    }
-    return Vectors(solution.words, data.vocabulary, contexts=solution.contexts, extras=solution.extras, record=record)
+        source = Provenance(counts={"options": data.options.as_dict(), **data.record})
+        state = counting_state(data.record.get("settings"), data.options.window)
+    state |= solution.state
+    if "eigenvalue_power" in settings:
+        state["eigenvalue_power"] = settings["eigenvalue_power"]
+    provenance = replace(
+        source,
+        recipe=recipe.name,
+        paper=recipe.paper,
+        options=dict(settings),
+        vector_size=int(solution.words.shape[1]),
+        seed=seed,
+        objective=[float(value) for value in solution.objective],
+        status=solution.status,
+        stats=solution.stats,
+        versions={"firthian": __version__, "numpy": np.__version__},
+    )
+    return Vectors(
+        solution.words,
+        data.vocabulary,
+        contexts=solution.contexts,
+        extras=solution.extras,
+        provenance=provenance,
+        state=state,
+    )

@@ -31,6 +31,16 @@ NUMBER = "<number>"
 
 NAMES = ("unicode", "whitespace", "icu")
 
+
+def is_builtin(name: str) -> bool:
+    """Return whether a tokenizer comes with Firthian, so that a name found in a file may be loaded.
+
+    >>> is_builtin("icu:zh"), is_builtin("whitespace:f")
+    (True, False)
+    """
+    return name in NAMES or name.startswith("icu:")
+
+
 #: Kept inside a word: apostrophe, hyphen, underscore, middle dot (Catalan), and the joiners of Persian and Indic scripts.
 _JOINERS = "'-_·\u200c\u200d"
 #: Typographic forms of the first two.
@@ -202,7 +212,7 @@ class Tokenizer:
         """Return the checksum of the file that a function of the user's lies in: when it changes, words may."""
         module = sys.modules.get(self.name.partition(":")[0])
         file = getattr(module, "__file__", None)
-        if self.function is None or self.name.partition(":")[0] in NAMES or file is None:
+        if self.function is None or is_builtin(self.name) or file is None:
             return None
         try:
             return hashlib.sha256(Path(file).read_bytes()).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,17 +61,16 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
         [*vectors.vocabulary.words, *kept],
         np.concatenate([vectors.vocabulary.counts, counts.vocabulary.counts[new[placed]]]),
     )
-    record = dict(vectors.record)
     unrelated = [word for word, good in zip(words, placed, strict=True) if not good]
     note = {"words": len(kept), "unrelated": unrelated, "ridge": ridge, "counts": counts.record}
-    record["added"] = [*record.get("added", []), note]
+    provenance = replace(vectors.provenance, added=[*vectors.provenance.added, note])
     matrix = np.concatenate([np.asarray(vectors.matrix), found[placed]])
     extras = dict(vectors.extras)
     for name, sums in ((ROW_SHARES, counts.row_sums), (COLUMN_SHARES, counts.column_sums)):
         if name in extras:
             # One row a word, so that a subset takes the right ones.
             extras[name] = np.concatenate([np.asarray(extras[name]), sums[new[placed]] / counts.total])
-    result = Vectors(matrix, vocabulary, extras=extras, record=record)
+    result = Vectors(matrix, vocabulary, extras=extras, provenance=provenance, state=vectors.state)
     return Added(result, kept, unrelated)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,44 +67,29 @@ def words_of(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) ->
 
 
 def phrase_passes(vectors: Vectors) -> int:
-    """Return how often words of the corpus were joined to phrases; 0 where they were not, or no record says so."""
+    """Return how many passes joined words of the corpus to phrases; 0 if none did, or the state has no number."""
     from firthian.text.phrases import MOST_PASSES
 
-    said = _find(vectors.record.get("counts", {}), "tokenizer") or {}
-    phrases = said.get("phrases")
-    passes = phrases.get("passes") if isinstance(phrases, dict) else 0
-    # A file may say anything; more passes than counting allows join no more.
+    passes = vectors.state.get("phrase_passes")
+    # A file may hold any number; more passes than counting allows join no more.
     return min(passes, MOST_PASSES) if isinstance(passes, int) else 0
 
 
 def tokenizer_of(vectors: Vectors, name: str | None = None) -> Tokenizer:
-    """Return the tokenizer the corpus was counted with, or another one by its name that treats case and numbers as it did.
+    """Return the tokenizer of the corpus, or the one called ``name`` with the corpus's handling of case and numbers.
 
-    Where no record says, it is the usual one. Vectors from elsewhere may know upper case: then text keeps its case.
+    Vectors without a tokenizer in their state use the default one; it keeps case if the vocabulary has upper-case words.
     """
-    from firthian.text.tokenizer import NAMES, Tokenizer
+    from firthian.text.tokenizer import Tokenizer, is_builtin
 
-    said = _find(vectors.record.get("counts", {}), "tokenizer")
-    if said is None:
+    state = vectors.state
+    stored = state.get("tokenizer")
+    if not isinstance(stored, str):
         return Tokenizer(name or "unicode", keep_case=not vectors.vocabulary.lowercase)
-    if name is None:
-        name = str(said["tokenizer"])
-        # A function is never called because a file names it: files come from anywhere.
-        if name.partition(":")[0] not in NAMES:
-            raise FirthianError(
-                f"the corpus was cut by the function {name}",
-                hint="name a tokenizer with --tokenizer; in Python give tokens, or the argument tokenizer",
-            )
-    return Tokenizer(name, bool(said.get("keep_case")), bool(said.get("fold_numbers")))
-
-
-def _find(record: Any, key: str) -> dict[str, Any] | None:
-    """Find the part of a record that has a text under ``key``."""
-    if isinstance(record, dict):
-        if isinstance(record.get(key), str):
-            return record
-        for value in record.values():
-            found = _find(value, key)
-            if found is not None:
-                return found
-    return None
+    # A file must not make us import a module: only the built-in tokenizers are loaded by a stored name.
+    if name is None and not is_builtin(stored):
+        raise FirthianError(
+            f"the corpus was tokenized by the function {stored}, which is not loaded from a file",
+            hint="pass `tokenizer`, or a list of tokens",
+        )
+    return Tokenizer(name or stored, bool(state.get("keep_case")), bool(state.get("fold_numbers")))

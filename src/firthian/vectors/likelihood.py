@@ -68,7 +68,7 @@ class TextModel:
         self.vectors = vectors
         self.counts = counts if residuals == "seen" else None
         self.normalize = normalize
-        self.window = int(vectors.record["counts"]["options"]["window"])
+        self.window = int(vectors.state["window"])
         #: Vectors whose products approximate PMI, whatever power and center the user asked for.
         self.factor = base.rows()
         counted = np.maximum(vectors.vocabulary.counts.astype(np.float64), 0.5)

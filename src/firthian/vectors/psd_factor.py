@@ -14,28 +14,28 @@ class PSDFactor:
     """Goes from the vectors a user has to the factor, and back."""
 
     def __init__(self, vectors: Vectors, purpose: str) -> None:
-        stats = vectors.record.get("stats", {})
-        if "cut_root" not in stats or "eigenvalues" not in vectors.extras:
+        state = vectors.state
+        if "cut_root" not in state or "eigenvalues" not in vectors.extras:
             raise FirthianError(
-                f"{purpose} needs vectors of the recipes psd and psd-blockwise, not {vectors.record.get('recipe')}",
+                f"{purpose} needs vectors of the recipes psd and psd-blockwise, not {vectors.provenance.recipe}",
                 hint="train with -m psd",
             )
-        changes = [step.get("name") for step in vectors.record.get("transforms", [])]
+        changes = [step.get("name") for step in vectors.provenance.transforms]
         if any(name != "subset" for name in changes):
             raise FirthianError(
                 f"{purpose} needs vectors as they were trained, these were changed ({', '.join(map(str, changes))})",
                 hint="give the vectors that firth train wrote",
             )
-        missing = {"kappa", "weight_power", "core"} - stats.keys()
+        missing = {"kappa", "weight_power", "core", "eigenvalue_power", "window"} - state.keys()
         if missing or "center" not in vectors.extras:
             raise FirthianError(
                 f"the vectors lack {', '.join(sorted(missing)) or 'their center'}, which {purpose} needs",
                 hint="train them again",
             )
-        self.scale = Scale(stats["kappa"], stats["cut_root"], stats["weight_power"])
+        self.scale = Scale(state["kappa"], state["cut_root"], state["weight_power"])
         #: How many of the first words were fitted together; None where a subset no longer has them first.
-        self.core = None if stats["core"] is None else int(stats["core"])
-        power = vectors.record.get("options", {}).get("eigenvalue_power", 0.5) - 0.5
+        self.core = None if state["core"] is None else int(state["core"])
+        power = state["eigenvalue_power"] - 0.5
         self._bend = np.asarray(vectors.extras["eigenvalues"]) ** power
         self._center = np.asarray(vectors.extras["center"])
         self._matrix = vectors.matrix

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,12 @@ from firthian.disk.artifact import new_folder, read_manifest, rows_fit, sha256, 
 from firthian.disk.safetensors import read_tensors, write_tensors
 from firthian.errors import FirthianError
 from firthian.text.vocabulary import Vocabulary
+from firthian.vectors.provenance import Provenance, check_state
 
-KIND, VERSION, MANIFEST, TENSORS, WORDS = "vectors", 1, "vectors.json", "vectors.safetensors", "words.txt"
+if TYPE_CHECKING:
+    from firthian.vectors.vectors import Vectors
+
+KIND, VERSION, MANIFEST, TENSORS, WORDS = "vectors", 2, "vectors.json", "vectors.safetensors", "words.txt"
 
 _EXTRA = "extras."
 
@@ -28,27 +32,25 @@ _MOST_COLUMNS = 2**25
 
 def save_vectors(
     target: str | os.PathLike[str],
-    matrix: Any,
-    vocabulary: Vocabulary,
-    contexts: Any = None,
-    extras: dict[str, Array] | None = None,
-    record: dict[str, Any] | None = None,
+    vectors: Vectors,
     force: bool = False,
 ) -> None:
     """Write vectors as a folder that appears whole or not at all."""
+    vocabulary = vectors.vocabulary
     data = _words_as_bytes(vocabulary)
     tensors: dict[str, Array] = {"word_counts": vocabulary.counts}
-    shapes = {"matrix": _put(tensors, "matrix", matrix)}
-    if contexts is not None:
-        shapes["contexts"] = _put(tensors, "contexts", contexts)
-    for name, array in (extras or {}).items():
+    shapes = {"matrix": _put(tensors, "matrix", vectors.matrix)}
+    if vectors.contexts is not None:
+        shapes["contexts"] = _put(tensors, "contexts", vectors.contexts)
+    for name, array in vectors.extras.items():
         tensors[_EXTRA + name] = np.asarray(array)
     with new_folder(target, force) as folder:
         body = {
             "shapes": shapes,
             "words": {"number": len(vocabulary), "sha256": sha256(data)},
             "tensors": write_tensors(folder / TENSORS, tensors),
-            "record": record or {},
+            "provenance": vectors.provenance.to_dict(),
+            "state": vectors.state,
         }
         write_file(folder / WORDS, data)
         write_manifest(folder / MANIFEST, KIND, VERSION, body)
@@ -63,7 +65,8 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
         tensors = read_tensors(folder / TENSORS, manifest["tensors"], verify)
         vocabulary = Vocabulary.load(folder, manifest["words"], tensors.pop("word_counts"))
         whole = {name: _take(tensors, name, shape, damaged) for name, shape in manifest["shapes"].items()}
-        record = sound_record(manifest["record"])
+        provenance = Provenance.from_dict(manifest["provenance"])
+        state = check_state(manifest["state"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged from error
     if "matrix" not in whole or not all(name.startswith(_EXTRA) for name in tensors):
@@ -74,21 +77,9 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
         "vocabulary": vocabulary,
         "contexts": whole.get("contexts"),
         "extras": extras,
-        "record": record,
+        "provenance": provenance,
+        "state": state,
     }
-
-
-def sound_record(record: Any) -> dict[str, Any]:
-    """Return a record that a file held; a ValueError where a part is not of the kind that is looked into everywhere."""
-    if not isinstance(record, dict):
-        raise ValueError
-    tables = [record.get(name, {}) for name in ("counts", "options", "stats")]
-    lists = [record.get(name, []) for name in ("transforms", "added")]
-    if not all(isinstance(part, dict) for part in tables):
-        raise ValueError
-    if not all(isinstance(part, list) and all(isinstance(step, dict) for step in part) for part in lists):
-        raise ValueError
-    return dict(record)
 
 
 def _words_as_bytes(vocabulary: Vocabulary) -> bytes:

@@ -1,6 +1,6 @@
 """Vectors made from vectors: scaled, centered, combined, rotated onto others.
 
-Each result remembers what was done in ``record["transforms"]``. What belonged to the old geometry (context vectors,
+Each result remembers what was done in ``provenance.transforms``. What belonged to the old geometry (context vectors,
 covariances, biases) is left behind; ``subset`` alone keeps it.
 """
 
@@ -28,7 +28,7 @@ PER_DIMENSION = ("eigenvalues", "singular_values")
 OF_ALL_WORDS = (*PER_DIMENSION, "center", "mean_vector", "dictionary")
 
 #: Transforms after which a dimension is still that of the decomposition, times a number.
-_KEEP_DIMENSIONS = ("subset", "centered", "eigenvalue_power")
+_KEEP_DIMENSIONS = ("centered", "eigenvalue_power")
 
 
 #: Combinations of word vectors u and context vectors c.
@@ -58,11 +58,13 @@ class Alignment(NamedTuple):
 
 
 def derived(vectors: Vectors, matrix: Any, name: str, **settings: Any) -> Vectors:
-    """Make vectors of the same words, with one more line in their record; extras of the dimensions stay."""
-    steps = [*vectors.record.get("transforms", []), {"name": name, **settings}]
+    """Build vectors of the same words, with the transform in their provenance; extras of the dimensions stay."""
     extras = {key: array for key, array in vectors.extras.items() if key in PER_DIMENSION}
-    record = {**vectors.record, "transforms": steps}
-    return type(vectors)(matrix, vectors.vocabulary, extras=extras, record=record)
+    state = dict(vectors.state)
+    if name not in _KEEP_DIMENSIONS:
+        state.pop("eigenvalue_power", None)
+    provenance = vectors.provenance.transformed(name, **settings)
+    return type(vectors)(matrix, vectors.vocabulary, extras=extras, provenance=provenance, state=state)
 
 
 def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
@@ -84,12 +86,13 @@ def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
     contexts = vectors.contexts
     if contexts is not None and contexts.shape[0] == len(vectors):
         contexts = contexts[ids]
-    steps = [*vectors.record.get("transforms", []), {"name": "subset", "words": len(ids)}]
-    record = {**vectors.record, "transforms": steps}
-    stats = record.get("stats")
-    if isinstance(stats, dict) and isinstance(stats.get("core"), int):
-        record["stats"] = {**stats, "core": _core(ids, stats["core"])}
-    return type(vectors)(vectors.matrix[ids], vocabulary, contexts=contexts, extras=extras, record=record)
+    state, core = dict(vectors.state), vectors.state.get("core")
+    if isinstance(core, int):
+        state["core"] = _core(ids, core)
+    provenance = vectors.provenance.transformed("subset", words=len(ids))
+    return type(vectors)(
+        vectors.matrix[ids], vocabulary, contexts=contexts, extras=extras, provenance=provenance, state=state
+    )
 
 
 def _core(ids: Array, core: int) -> int | None:
@@ -134,30 +137,24 @@ def with_eigenvalue_power(vectors: Vectors, power: float) -> Vectors:
     name = next((name for name in PER_DIMENSION if name in vectors.extras), None)
     if name is None:
         raise FirthianError("these vectors carry no eigenvalues", hint="train with a recipe that decomposes a matrix")
-    changes = [step.get("name") for step in vectors.record.get("transforms", [])]
-    if not set(changes) <= set(_KEEP_DIMENSIONS):
+    old = vectors.state.get("eigenvalue_power")
+    if not isinstance(old, int | float):
+        changes = ", ".join(str(step.get("name")) for step in vectors.provenance.transforms)
+        if not changes:
+            raise FirthianError("these vectors do not know their eigenvalue power", hint="train them again")
         raise FirthianError(
-            f"the dimensions are no longer those of the decomposition ({', '.join(map(str, changes))})",
+            f"the dimensions are no longer those of the decomposition ({changes})",
             hint="change the eigenvalue power first, then the rest",
         )
-    old = _current_power(vectors)
     values = np.abs(np.asarray(vectors.extras[name], dtype=np.float64))
     if values.shape != (vectors.vector_size,):
         raise FirthianError(f"{values.size} eigenvalues for {vectors.vector_size} dimensions", hint="train again")
     # A dimension of eigenvalue 0 was 0 under every positive power, and stays so.
     scale = np.where(values > 0, np.where(values > 0, values, 1.0) ** (power - old), 0.0 if power > 0 else 1.0)
     matrix = _dense(vectors, "eigenvalue power") * scale.astype(np.float32)
-    return derived(vectors, matrix, "eigenvalue_power", power=float(power))
-
-
-def _current_power(vectors: Vectors) -> float:
-    for step in reversed(vectors.record.get("transforms", [])):
-        if step.get("name") == "eigenvalue_power":
-            return float(step["power"])
-    power = vectors.record.get("options", {}).get("eigenvalue_power")
-    if power is None:
-        raise FirthianError("the record does not say which eigenvalue power was used", hint="train again")
-    return float(power)
+    result = derived(vectors, matrix, "eigenvalue_power", power=float(power))
+    result.state["eigenvalue_power"] = float(power)
+    return result
 
 
 def centered(vectors: Vectors) -> Vectors:

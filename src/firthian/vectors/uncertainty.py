@@ -1,8 +1,8 @@
 """What a distribution for every word buys: intervals, kernels between distributions, words the model is unsure of.
 
 Functions of ``Vectors`` whose extras hold ``covariances`` (packed, one row a word; see ``firthian.kernels.packing``) or
-``variances``. The vectors themselves are the posterior means. A number ``inflation`` among the record's ``stats``, where
-someone measured one, multiplies every covariance (docs/derivations/bayes.md, section 8, on calibration).
+``variances``. The vectors themselves are the posterior means. A number ``inflation`` in the state of the
+vectors, where someone measured one, multiplies every covariance (docs/derivations/bayes.md, section 8, on calibration).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def has_uncertainty(vectors: Vectors) -> bool:
 
 
 def covariances(vectors: Vectors, numbers: Sequence[int] | Array) -> Array:
-    """Return the covariance matrices of some words, (n, d, d) in float64, inflated where the record says so."""
+    """Return the covariance matrices of some words, (n, d, d) in float64, inflated by ``state["inflation"]`` if set."""
     _require(vectors)
     rows, d = np.asarray(numbers, dtype=np.int64), vectors.vector_size
     if "covariances" in vectors.extras:
@@ -91,7 +91,7 @@ def covariances(vectors: Vectors, numbers: Sequence[int] | Array) -> Array:
 
 
 def variances(vectors: Vectors, numbers: Sequence[int] | Array | slice) -> Array:
-    """Return the variances of the dimensions of some words, (n, d) in float64, inflated where the record says so."""
+    """Return the variances of the dimensions of some words, (n, d) in float64, inflated by ``state["inflation"]`` if set."""
     _require(vectors)
     rows = numbers if isinstance(numbers, slice) else np.asarray(numbers, dtype=np.int64)
     d = vectors.vector_size
@@ -348,7 +348,7 @@ def residual(x: Array, y: Array) -> Array:
 
 
 def _inflation(vectors: Vectors) -> float:
-    factor = vectors.record.get("stats", {}).get("inflation", 1.0)
+    factor = vectors.state.get("inflation", 1.0)
     return float(factor) if isinstance(factor, int | float) and factor > 0 else 1.0
 
 

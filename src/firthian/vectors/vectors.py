@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +17,7 @@ from firthian.text.vocabulary import Vocabulary
 from firthian.vectors import transform
 from firthian.vectors.documents import document_vector
 from firthian.vectors.given import as_list, read_numbers, single, unit
+from firthian.vectors.provenance import Provenance
 from firthian.vectors.search import Search, cosines_to_unit, dense_rows, three_cos_mul
 from firthian.vectors.store import load_vectors, save_vectors
 
@@ -37,7 +38,7 @@ class Vectors:
     """Word vectors: ``matrix`` (dense float32, or a SciPy CSR array), ``vocabulary``, and optionally more.
 
     ``contexts`` are the vectors of the words as contexts; ``extras`` further arrays by name (biases, covariances);
-    ``record`` says how the vectors were made.
+    ``provenance`` says how the vectors were made, and ``state`` keeps the scalars that methods need again.
 
     An unknown word is an error that names close spellings; with ``missing="skip"`` it is left out, with ``"zero"`` it
     counts as a vector of zeros, and either way ``missed`` counts it.
@@ -62,7 +63,8 @@ class Vectors:
         *,
         contexts: Any = None,
         extras: dict[str, Array] | None = None,
-        record: dict[str, Any] | None = None,
+        provenance: Provenance | None = None,
+        state: Mapping[str, Any] | None = None,
     ) -> None:
         if not hasattr(matrix, "ndim"):
             matrix = read_numbers(matrix)
@@ -74,7 +76,8 @@ class Vectors:
         self.vocabulary = vocabulary
         self.contexts = None if contexts is None else single(contexts)
         self.extras = dict(extras or {})
-        self.record = dict(record or {})
+        self.provenance = provenance or Provenance()
+        self.state: dict[str, Any] = dict(state or {})
         #: Seconds and memory of the training, known only in the process that trained; never saved.
         self.measured: dict[str, Any] = {}
         #: Words that were asked for but are not there, with how often; never saved.
@@ -87,7 +90,7 @@ class Vectors:
         return word in self.vocabulary
 
     def __repr__(self) -> str:
-        recipe = f", {self.record['recipe']}" if "recipe" in self.record else ""
+        recipe = f", {self.provenance.recipe}" if self.provenance.recipe else ""
         sparse = "" if isinstance(self.matrix, np.ndarray) else ", sparse"
         return f"<Vectors: {len(self):,} words × {self.vector_size:,} dimensions{sparse}{recipe}>"
 
@@ -283,7 +286,7 @@ class Vectors:
     def add_words(self, counts: Counts, ridge: float = 4.0) -> Vectors:
         """Fold in the words that only ``counts`` has (recipes psd and psd-blockwise); old vectors do not change.
 
-        Words that share no pair with the trained ones are left out and named in ``record["added"]``.
+        Words that share no pair with the trained ones are left out and named in ``provenance.added``.
         """
         from firthian.vectors.added import add_words
 
@@ -321,7 +324,7 @@ class Vectors:
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write a folder; an existing one is replaced only with ``force``. Same vectors, same bytes."""
-        save_vectors(path, self.matrix, self.vocabulary, self.contexts, self.extras, self.record, force)
+        save_vectors(path, self, force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], verify: bool = False) -> Vectors:

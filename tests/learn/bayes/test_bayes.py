@@ -184,7 +184,7 @@ def test_float32_is_close_to_float64():
     counts = small_counts(2, 20)
     single, double = (ft.train(counts, "bayes", vector_size=4, epochs=4, dtype=d) for d in ("float32", "float64"))
     np.testing.assert_allclose(single.matrix, double.matrix, atol=2e-3)
-    np.testing.assert_allclose(single.record["objective"], double.record["objective"], rtol=1e-5)
+    np.testing.assert_allclose(single.provenance.objective, double.provenance.objective, rtol=1e-5)
 
 
 def test_pruning_drops_switched_off_dimensions():
@@ -205,8 +205,8 @@ def test_a_text_that_says_nothing_leaves_no_dimension(wanted):
 
 def test_stops_when_a_sweep_gains_little():
     vectors = ft.train(small_counts(), "bayes", vector_size=3, epochs=500, tolerance=1e-4)
-    assert vectors.record["status"] == "converged"
-    assert len(vectors.record["objective"]) < 500
+    assert vectors.provenance.status == "converged"
+    assert len(vectors.provenance.objective) < 500
 
 
 def test_a_sample_has_the_events_and_the_contexts_it_should():
@@ -288,7 +288,7 @@ def topic_text(topics: int, each: int = 8, lines: int = 700) -> list[str]:
 @pytest.mark.parametrize("topics", [5, 11])
 def test_the_dimension_is_chosen_by_the_bound(topics):
     vectors = ft.train(topic_text(topics), "bayes", vector_size="auto", counting={"min_count": 1, "sample": 0.0})
-    tried = {trial["dimension"]: trial for trial in vectors.record["stats"]["dimensions_tried"]}
+    tried = {trial["dimension"]: trial for trial in vectors.provenance.stats["dimensions_tried"]}
     assert vectors.vector_size == topics
     assert max(tried, key=lambda d: tried[d]["bound"]) == topics
     assert {trial["live"] for d, trial in tried.items() if d >= topics} == {topics}
@@ -296,7 +296,7 @@ def test_the_dimension_is_chosen_by_the_bound(topics):
 
 def test_auto_goes_no_further_than_it_may():
     vectors = ft.train(topic_text(11), "bayes", vector_size="auto", largest=9, epochs=2, counting={"min_count": 1})
-    assert [trial["dimension"] for trial in vectors.record["stats"]["dimensions_tried"]] == [8, 9]
+    assert [trial["dimension"] for trial in vectors.provenance.stats["dimensions_tried"]] == [8, 9]
     assert vectors.vector_size == 9
 
 
@@ -307,7 +307,7 @@ def test_auto_depends_on_neither_workers_nor_memory():
         for workers, memory in ((1, "256MB"), (8, "256MB"), (1, "2GB"))
     ]
     for other in found[1:]:
-        assert other.record["stats"]["dimensions_tried"] == found[0].record["stats"]["dimensions_tried"]
+        assert other.provenance.stats["dimensions_tried"] == found[0].provenance.stats["dimensions_tried"]
         assert other.matrix.tobytes() == found[0].matrix.tobytes()
 
 

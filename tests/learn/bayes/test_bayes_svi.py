@@ -104,13 +104,13 @@ def test_several_batches_are_nearly_as_good_as_one():
     lines = [" ".join(f"t{topic}w{k}" for k in random.integers(5, size=12)) for topic in topics]
     counting = {"min_count": 1, "sample": 0.0}
     vectors = ft.train(lines, "bayes-svi", vector_size=6, counting=counting, batch_tokens=2000)
-    assert vectors.record["stats"]["batches"] > 3
+    assert vectors.provenance.stats["batches"] > 3
     unit = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
     topic = np.array([word[:2] for word in vectors.vocabulary.words])
     same = topic[:, None] == topic[None, :]
     cosines = unit @ unit.T
     assert cosines[same].min() > cosines[~same].max()
-    scores = vectors.record["objective"]
+    scores = vectors.provenance.objective
     assert np.mean(scores[-3:]) > np.mean(scores[:1]) - 0.05
 
 
@@ -440,7 +440,7 @@ def test_vectors_of_a_stream_are_in_the_order_of_counts_and_know_their_tokenizer
     assert list(zip(vectors.vocabulary.words, vectors.vocabulary.counts.tolist(), strict=True)) == [
         ("zebra", 600), ("Tea.", 220), ("milk", 40), ("with,", 40), ("Coffee.", 20),
     ]  # fmt: skip
-    assert "transforms" not in vectors.record
+    assert not vectors.provenance.transforms
     assert tokenizer_of(vectors).tokens("Tea. with, milk") == ["Tea.", "with,", "milk"]
     # Rows went with their words: the posteriors, in the stream's own order, are the same.
     order = [vectors.vocabulary[word] for word in stream._words]
@@ -450,7 +450,7 @@ def test_vectors_of_a_stream_are_in_the_order_of_counts_and_know_their_tokenizer
     for name, array in wanted.extras.items():
         if array.shape[:1] == (5,):
             assert np.array_equal(vectors.extras[name][order], array), name
-    assert before.record["counts"]["settings"]["min_count"] == 1
+    assert before.provenance.counts["settings"]["min_count"] == 1
 
 
 def test_batches_are_as_small_as_asked_for(tmp_path):

@@ -271,7 +271,7 @@ def test_a_share_of_the_contexts_is_added_to_the_words():
         away = vectors - np.average(vectors, axis=0, weights=weights)
         return np.sqrt(np.average((away**2).sum(axis=1), weights=weights))
 
-    factor = some.record["stats"]["context_factor"]
+    factor = some.provenance.stats["context_factor"]
     assert factor == pytest.approx(0.25 * length(words) / length(contexts), rel=1e-5)
     np.testing.assert_allclose(some.matrix + some.extras["mean_vector"], words + factor * contexts, atol=1e-5)
     with pytest.raises(FirthianError, match="combine must be a number from 0 to 10 or u or u"):
@@ -285,10 +285,10 @@ def factors_of(vectors):
 
 def test_much_text_gets_more_sweeps(monkeypatch):
     _, counts = random_counts(30)
-    assert len(ft.train(counts, "sgns", vector_size=3).record["objective"]) == 6
+    assert len(ft.train(counts, "sgns", vector_size=3).provenance.objective) == 6
     monkeypatch.setattr(alternating, "LARGE_TEXT", int(counts.vocabulary.counts.sum()))
-    assert len(ft.train(counts, "sgns", vector_size=3).record["objective"]) == 8
-    assert len(ft.train(counts, "sgns", vector_size=3, epochs=2).record["objective"]) == 2
+    assert len(ft.train(counts, "sgns", vector_size=3).provenance.objective) == 8
+    assert len(ft.train(counts, "sgns", vector_size=3, epochs=2).provenance.objective) == 2
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -374,7 +374,7 @@ def test_little_text_takes_shorter_steps_and_the_record_says_so():
     usual, short, longer = (
         ft.train(counts, "sgns", vector_size=4, **options) for options in ({}, {"damping": 0.3}, {"damping": 0.1})
     )
-    assert usual.record["stats"]["damping"] == short.record["stats"]["damping"] == 0.3
+    assert usual.provenance.stats["damping"] == short.provenance.stats["damping"] == 0.3
     assert np.array_equal(usual.matrix, short.matrix)
     assert not np.array_equal(usual.matrix, longer.matrix)
 

@@ -112,7 +112,7 @@ def test_what_is_taught_is_learned(tmp_path):
 
     plain = ft.train(counts, "semf", vector_size=10)
     taught = ft.train(counts, "semf", vector_size=10, analogies=str(path), **{"lambda": 0.5})
-    assert taught.record["stats"]["unknown_analogies"] == 1
+    assert taught.provenance.stats["unknown_analogies"] == 1
     assert distance(taught) < 0.8 * distance(plain)
 
 

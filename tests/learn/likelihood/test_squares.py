@@ -75,7 +75,7 @@ def test_weights_need_not_be_cut_off(recipe):
     model = getattr(ef, recipe)(counts, ALONE, truncate_weights="none")
     assert FirstStep(model).pairs.weights.max() == pytest.approx(1)
     moved = ft.train(counts, recipe, truncate_weights="none", solver="adagrad", **options)
-    assert moved.record["objective"][-1] < 0.9 * moved.record["stats"]["objective_at_start"]
+    assert moved.provenance.objective[-1] < 0.9 * moved.provenance.stats["objective_at_start"]
     with pytest.raises(ft.FirthianError, match="truncate_weights is so far above the largest count"):
         ft.train(counts, recipe, truncate_weights=1e12, solver="adagrad", **options)
     with pytest.raises(ft.FirthianError, match=r"truncate_weights must be a number from 1e-09 to 1e\+12 or none"):
@@ -177,7 +177,7 @@ def test_the_result_does_not_depend_on_the_workers():
         for workers in (1, 3)
     )
     assert np.array_equal(one.matrix, three.matrix)
-    assert one.record["stats"]["solver"] == "adagrad"
+    assert one.provenance.stats["solver"] == "adagrad"
 
 
 def test_adagrad_stops_early_and_finds_a_power_too():

@@ -131,7 +131,7 @@ def test_the_loss_never_rises_and_auto_converges(counts, step):
 def test_a_rank_beyond_the_positive_eigenvalues_gives_what_there_is():
     counts = ft.count(corpus(words=20), window=3, min_count=1)
     vectors = ft.train(counts, "psd", vector_size=20)
-    positive = vectors.record["stats"]["positive_dimensions"]
+    positive = vectors.provenance.stats["positive_dimensions"]
     assert 0 < positive < 20
     assert vectors.vector_size == positive
 
@@ -227,7 +227,7 @@ def test_blockwise_words_are_regressions_on_the_core(context):
     vectors = ft.train(counts, "psd-blockwise", vector_size=5, core=core, band_ridges="2,4", center=False)
     x = counts.to_scipy().toarray().astype(np.float64)
     total, row, column = x.sum(), x.sum(axis=1), x.sum(axis=0)
-    stats = vectors.record["stats"]
+    stats = vectors.provenance.stats
     weight = np.where(x > 0, np.minimum(np.sqrt(x) / stats["cut_root"], 1), 0)
     g = np.log((1 - stats["kappa"]) * x * total / np.outer(row, column) + stats["kappa"])
     for word, ridge in ((core, 2.0), (len(x) - 1, 4.0)):

@@ -210,7 +210,7 @@ def test_without_resume_or_force_unfinished_work_is_not_touched(corpus: Path, tm
     with pytest.raises(FirthianError, match="holds an unfinished run"):
         train(corpus, tmp_path / "v")
     train(corpus, tmp_path / "v", epochs=1, force=True)
-    assert ft.load(tmp_path / "v").record["options"]["epochs"] == 1
+    assert ft.load(tmp_path / "v").provenance.options["epochs"] == 1
     assert not (tmp_path / "v.partial").exists()
 
 
@@ -317,7 +317,7 @@ def test_an_old_result_comes_back_when_its_successor_never_arrived(corpus: Path,
     (tmp_path / "v").rename(tmp_path / ".v.old-1")
     with pytest.raises(FirthianError, match="exists already"):
         train(corpus, tmp_path / "v")
-    assert ft.load(tmp_path / "v").record["options"]["epochs"] == 1
+    assert ft.load(tmp_path / "v").provenance.options["epochs"] == 1
 
 
 # One writer at a time

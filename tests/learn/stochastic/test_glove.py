@@ -155,13 +155,13 @@ def test_padding_stays_zero(counts, dimension):
 def test_workers_change_nothing_and_seeds_do(counts):
     one, two, three = (ft.train(counts, "glove", vector_size=10, epochs=3, workers=n) for n in (1, 2, 3))
     assert one.matrix.tobytes() == two.matrix.tobytes() == three.matrix.tobytes()
-    assert one.record == two.record == three.record
+    assert one.provenance == two.provenance == three.provenance
     other = ft.train(counts, "glove", vector_size=10, epochs=3, seed=2)
     assert not np.array_equal(one.matrix, other.matrix)
 
 
 def test_objective_falls(counts):
-    history = ft.train(counts, "glove", vector_size=10, epochs=12).record["objective"]
+    history = ft.train(counts, "glove", vector_size=10, epochs=12).provenance.objective
     assert len(history) == 12
     assert all(later < earlier for earlier, later in pairwise(history))
 

@@ -184,7 +184,7 @@ def test_workers_change_nothing_and_seeds_do(cbow, monkeypatch):
     one, two, three = (ft.train(two_topics(), "sgns-sgd", workers=n, **options) for n in (1, 2, 3))
     assert one.matrix.tobytes() == two.matrix.tobytes() == three.matrix.tobytes()
     assert one.contexts.tobytes() == two.contexts.tobytes() == three.contexts.tobytes()
-    assert one.record == two.record == three.record
+    assert one.provenance == two.provenance == three.provenance
     other = ft.train(two_topics(), "sgns-sgd", seed=2, **options)
     assert not np.array_equal(one.matrix, other.matrix)
 
@@ -197,7 +197,7 @@ def test_length_of_stretches_changes_no_window(cbow, monkeypatch):
         vectors = ft.train(
             two_topics(), "sgns-sgd", vector_size=4, epochs=1, cbow=cbow, counting=COUNTING | {"window": 9}
         )
-        found.append(vectors.record["stats"]["pairs"])
+        found.append(vectors.provenance.stats["pairs"])
     assert found[0] == found[1] == found[2]
 
 
@@ -212,7 +212,7 @@ def test_memory_changes_nothing():
 @pytest.mark.parametrize("cbow", [False, True])
 def test_topics_are_found_and_the_loss_falls(cbow):
     vectors = ft.train(two_topics(), "sgns-sgd", vector_size=8, epochs=30, alpha=0.1, cbow=cbow, counting=COUNTING)
-    history = vectors.record["objective"]
+    history = vectors.provenance.objective
     assert len(history) == 30
     assert history[-1] < history[0] - 0.1
     unit = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
@@ -225,8 +225,8 @@ def test_topics_are_found_and_the_loss_falls(cbow):
 def test_first_loss_is_that_of_zero_context_vectors():
     """Context vectors begin at zero, so every sample of the first steps costs log 2."""
     vectors = ft.train(two_topics(), "sgns-sgd", vector_size=4, epochs=1, alpha=1e-9, min_alpha=0, counting=COUNTING)
-    stats = vectors.record["stats"]
-    per_pair = vectors.record["objective"][0] / np.log(2)
+    stats = vectors.provenance.stats
+    per_pair = vectors.provenance.objective[0] / np.log(2)
     assert stats["tokens"] == 60 * 30
     assert 5 < per_pair <= 6, "one pair and five noise words, less those that hit the neighbor"
 
@@ -245,7 +245,7 @@ def test_objective_is_that_of_the_result():
     )  # fmt: skip
     loss = slow.skip_gram(drawn, vectors.matrix.astype(np.float64), vectors.contexts.astype(np.float64), 0.0)
     pairs = sum(context >= 0 for _, context in drawn)
-    assert vectors.record["objective"][-1] == pytest.approx(loss / pairs, rel=1e-5)
+    assert vectors.provenance.objective[-1] == pytest.approx(loss / pairs, rel=1e-5)
 
 
 def test_excerpts_come_from_everywhere(monkeypatch):
@@ -259,10 +259,10 @@ def test_excerpts_come_from_everywhere(monkeypatch):
 
 def test_record_says_the_same_as_for_counts():
     counting = {"min_count": 2, "window": 3, "weighting": "flat", "sample": 0.01}
-    by_text = ft.train(two_topics(), "sgns-sgd", vector_size=4, counting=counting).record
-    by_counts = ft.train(two_topics(), "glove", vector_size=4, counting=counting).record
-    assert by_text["counts"] == by_counts["counts"]
-    assert by_text.keys() == by_counts.keys()
+    by_text = ft.train(two_topics(), "sgns-sgd", vector_size=4, counting=counting).provenance
+    by_counts = ft.train(two_topics(), "glove", vector_size=4, counting=counting).provenance
+    assert by_text.counts == by_counts.counts
+    assert by_text.to_dict().keys() == by_counts.to_dict().keys()
 
 
 def test_sub_sampling_is_drawn_anew_each_epoch():

@@ -71,4 +71,4 @@ def test_same_bytes(name, ray_cluster):
     for how in ({"workers": 2}, {"cluster": RayExecutor(1)}, {"cluster": RayExecutor(2)}):
         found = fit(name, **how)
         assert fingerprint(found) == wanted, how
-        assert found.record == one.record, how
+        assert (found.provenance, found.state) == (one.provenance, one.state), how

@@ -71,7 +71,7 @@ def _facts(model: Model) -> dict[str, Any]:
         "name": model.name,
         "words": len(vectors),
         "dimensions": vectors.vector_size,
-        "recipe": str(vectors.record.get("recipe", "")),
+        "recipe": vectors.provenance.recipe or "",
         "uncertainty": uncertainty.has_uncertainty(vectors),
         "generation": model.generation,
         "trouble": model.trouble,
@@ -242,7 +242,7 @@ def uncertain(state: ExplorerState, topn: int, min_count: int, model: str) -> di
     """Name the words a Bayesian model is least sure of, and the relevance of its dimensions."""
     vectors = state.model(model).vectors()
     found = uncertainty.least_certain(vectors, topn, min_count, at_equal_count=True)
-    stored = vectors.record.get("stats", {}).get("log_precisions", [])
+    stored = vectors.provenance.stats.get("log_precisions", [])
     precisions = [float(value) for value in stored if isinstance(value, int | float) and np.isfinite(value)]
     return {"words": [one.to_dict() for one in found], "log_precisions": sorted(precisions)[:2000]}
 

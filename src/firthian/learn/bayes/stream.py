@@ -19,6 +19,7 @@ from firthian.learn.bayes.svi import Likelihood, counts_of
 from firthian.runtime.run import Run
 from firthian.text.readers import Documents
 from firthian.text.vocabulary import Vocabulary
+from firthian.vectors.provenance import Provenance, counting_state
 from firthian.vectors.vectors import Vectors
 
 KIND, VERSION, MANIFEST = "a Bayesian stream", 1, "model.json"
@@ -137,24 +138,31 @@ class BayesStream:
         if self._stream.state is None:
             raise FirthianError("nothing has been learned yet", hint="call partial_fit with documents first")
         solution = finish_stream(self._stream, self.scores, eigenvalue_power, center)
-        record = {
-            "recipe": "bayes-svi",
-            "paper": "Sakaya 2015, Algorithm 3, improved",
-            "options": dict(self.options),
-            "vector_size": int(solution.words.shape[1]),
-            "seed": self.options["seed"],
-            "objective": list(self.scores),
-            "status": solution.status,
-            "stats": {**solution.stats, "tokens": self._tokens},
-            "counts": self._how_counted(),
-            "versions": {"firthian": __version__, "numpy": np.__version__},
-        }
+        counting = self._how_counted()
+        provenance = Provenance(
+            recipe="bayes-svi",
+            paper="Sakaya 2015, Algorithm 3, improved",
+            options=dict(self.options),
+            vector_size=int(solution.words.shape[1]),
+            seed=self.options["seed"],
+            objective=list(self.scores),
+            status=solution.status,
+            stats={**solution.stats, "tokens": self._tokens},
+            counts=counting,
+            versions={"firthian": __version__, "numpy": np.__version__},
+        )
         vocabulary = self._vocabulary()
-        vectors = Vectors(solution.words, vocabulary, contexts=solution.contexts, extras=solution.extras, record=record)
+        vectors = Vectors(
+            solution.words,
+            vocabulary,
+            contexts=solution.contexts,
+            extras=solution.extras,
+            state=counting_state(counting["settings"], self.options["window"]),
+        )
         # The stream numbers words as they come; everybody else by how frequent they are.
         by_count = Vocabulary.from_counts(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
         ordered = vectors.subset(by_count.words)
-        ordered.record = record
+        ordered.provenance = provenance
         return ordered
 
     def _how_counted(self) -> dict[str, Any]:

@@ -116,7 +116,8 @@ class BlockDescent:
         status = "converged" if settled else "stopped"
         stats = {"iterations": len(objective), "positive_dimensions": int(last.values.size), "taken_back": taken_back}
         shown, extras = self.shown(last.factor, last.values, model.words)
-        return Solution(shown, None, objective, status, {**stats, **model.stats()}, {**extras, **model.marginals()})
+        state = model.stats()
+        return Solution(shown, None, objective, status, {**stats, **state}, {**extras, **model.marginals()}, state)
 
     def shown(self, factor: Array, values: Array, core: int) -> tuple[Array, dict[str, Array]]:
         """Return the vectors a user sees, bent and centered on the core, and what leads back to the factor."""

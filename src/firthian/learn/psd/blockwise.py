@@ -45,7 +45,7 @@ class Blockwise:
             matrix = np.concatenate([core.words, added])
             stats["unrelated_words"] = int(relations.unrelated.size)
         shown, extras = self.result.shown(matrix, core.extras["eigenvalues"], model.words)
-        return Solution(shown, None, core.objective, core.status, stats, {**core.extras, **extras})
+        return Solution(shown, None, core.objective, core.status, stats, {**core.extras, **extras}, core.state)
 
 
 def read_ridges(text: str) -> tuple[float, ...]:

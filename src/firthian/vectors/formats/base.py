@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +17,7 @@ from firthian.arrays import Array
 from firthian.disk.artifact import check_target, new_folder, printable, read_manifest, replace, write_manifest
 from firthian.errors import FirthianError, from_os_error
 from firthian.text.vocabulary import Vocabulary
-from firthian.vectors.store import sound_record
+from firthian.vectors.provenance import Provenance, check_state
 from firthian.vectors.vectors import Vectors
 
 #: What to do where a file holds a word twice, with different vectors.
@@ -28,7 +28,7 @@ DUPLICATES = ("error", "first")
 MAX_DENSE_BYTES = 2**30
 
 #: Names a folder for another tool as ours, and keeps the record of the vectors.
-EXPORT_KIND, EXPORT_VERSION, EXPORT_MANIFEST = "export", 1, "firthian.json"
+EXPORT_KIND, EXPORT_VERSION, EXPORT_MANIFEST = "export", 2, "firthian.json"
 
 #: What a few bytes of a file become may be so many times as large, past what is harmless; more is made to fill memory.
 MAX_EXPANSION, SMALL_BYTES = 100, 2**26
@@ -42,7 +42,7 @@ CONTROL = "".join(map(chr, (*range(0x09), *range(0x0E, 0x20))))
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Format:
     """A way to keep vectors in a file: how to read and write it, and what it can hold."""
 
@@ -119,7 +119,12 @@ def new_export(vectors: Vectors, target: Path, force: bool, name: str) -> Iterat
     """Return a folder to fill for another tool; it appears whole at the end, with a note of ours on where it is from."""
     with new_folder(target, force) as folder:
         yield folder
-        note = {"format": name, "shape": [len(vectors), vectors.vector_size], "record": vectors.record}
+        note = {
+            "format": name,
+            "shape": [len(vectors), vectors.vector_size],
+            "provenance": vectors.provenance.to_dict(),
+            "state": vectors.state,
+        }
         write_manifest(folder / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION, note)
 
 
@@ -207,13 +212,16 @@ def finish(
     if repaired:
         source["repaired"] = repaired
     # A folder of ours for another tool still knows where its vectors come from.
-    record: dict[str, Any] = {}
+    provenance, state = Provenance(), {}
     if is_ours(path):
+        note = read_manifest(path / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION)
         try:
-            record = sound_record(read_manifest(path / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION).get("record"))
+            provenance, state = Provenance.from_dict(note.get("provenance")), check_state(note.get("state"))
         except ValueError as error:
             raise damaged(path / EXPORT_MANIFEST, "it does not say where the vectors come from") from error
-    return Vectors(matrix, Vocabulary(words, counts), record={**record, "source": source})
+    return Vectors(
+        matrix, Vocabulary(words, counts), provenance=dataclasses.replace(provenance, source=source), state=state
+    )
 
 
 def _without_duplicates(

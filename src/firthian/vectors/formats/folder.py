@@ -1,4 +1,4 @@
-"""Our own folder, which keeps everything: contexts, extras, record, sparse rows."""
+"""Our own folder, which keeps everything: contexts, extras, provenance, state, sparse rows."""
 
 from __future__ import annotations
 

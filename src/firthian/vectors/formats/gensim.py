@@ -12,6 +12,7 @@ from firthian.disk.artifact import check_target, replace
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.formats.base import Format
+from firthian.vectors.provenance import Provenance
 from firthian.vectors.uncertainty import has_uncertainty, uncertainties, variances
 from firthian.vectors.vectors import Vectors
 
@@ -58,7 +59,7 @@ def from_gensim(keyed: Any) -> Vectors:
         counts = np.asarray(attributes["count"][: len(words)], dtype=np.int64)
     if np.shape(attributes.get(VARIANCES, ())) == keyed.vectors.shape:
         extras[VARIANCES] = np.array(attributes[VARIANCES][: len(words)], dtype=np.float32)
-    return Vectors(matrix, Vocabulary(words, counts), extras=extras, record={"source": {"format": NAME}})
+    return Vectors(matrix, Vocabulary(words, counts), extras=extras, provenance=Provenance(source={"format": NAME}))
 
 
 def write(vectors: Vectors, path: Path, force: bool) -> None:

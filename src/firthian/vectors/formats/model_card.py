@@ -55,7 +55,8 @@ def model_card(
 
     >>> import numpy as np
     >>> from firthian import Vectors, Vocabulary
-    >>> vectors = Vectors(np.eye(2), Vocabulary(["tea", "cup"]), record={"recipe": "svd"})
+    >>> from firthian.vectors.provenance import Provenance
+    >>> vectors = Vectors(np.eye(2), Vocabulary(["tea", "cup"]), provenance=Provenance(recipe="svd"))
     >>> print(model_card(vectors, language="en").split("---")[1].strip())
     language: "en"
     library_name: "firthian"
@@ -65,7 +66,7 @@ def model_card(
     if library not in _USES:
         raise FirthianError(f"there is no card for {library!r}", hint=suggest(library, _USES))
     task, use = _USES[library]
-    recipe = vectors.record.get("recipe")
+    recipe = vectors.provenance.recipe
     title = _clean(name or f"Word vectors{f' by {recipe}' if recipe else ''}, {vectors.vector_size} dimensions")
     rows = score_rows(scores) if scores is not None else []
     head = {
@@ -103,20 +104,19 @@ def model_card(
 
 
 def provenance(vectors: Vectors) -> list[tuple[str, str]]:
-    """Say in pairs of texts where vectors come from, as far as their record knows; it may come from any file."""
-    record = vectors.record
-    counts = _mapping(record.get("counts"))
+    """Return (name, value) texts that say where vectors come from; nested values may come from any file."""
+    record = vectors.provenance
+    counts = record.counts
     corpus, settings = _mapping(counts.get("corpus")), _mapping(counts.get("settings"))
-    vocabulary, source = _mapping(counts.get("vocabulary")), _mapping(record.get("source"))
+    vocabulary, source = _mapping(counts.get("vocabulary")), record.source
     names = corpus.get("names")
-    steps = record["transforms"] if isinstance(record.get("transforms"), list) else []
     named = [str(name) for name in names] if isinstance(names, list) else []
     counting = ("window", "weighting", "context", "min_count", "max_vocab", "sample", "tokenizer", "keep_case")
     facts = {
-        "recipe": record.get("recipe"),
-        "paper": record.get("paper"),
-        "options": _pairs(record.get("options")),
-        "seed": record.get("seed"),
+        "recipe": record.recipe,
+        "paper": record.paper,
+        "options": _pairs(record.options),
+        "seed": record.seed,
         "corpus": ", ".join(named[:5]) + (", …" if len(named) > 5 else ""),
         "corpus, sha256": corpus.get("sha256"),
         "documents": corpus.get("documents"),
@@ -124,8 +124,8 @@ def provenance(vectors: Vectors) -> list[tuple[str, str]]:
         "tokens of kept words": vocabulary.get("tokens"),
         "counting": _pairs({key: settings[key] for key in counting if settings.get(key) is not None}),
         "source": _pairs({key: source[key] for key in ("file", "format") if key in source}),
-        "transforms": "; ".join(_pairs(step) for step in steps if isinstance(step, Mapping)),
-        "versions": _pairs(record.get("versions")),
+        "transforms": "; ".join(_pairs(step) for step in record.transforms),
+        "versions": _pairs(record.versions),
     }
     return [
         (name, f"{value:,}" if type(value) is int and name != "seed" else str(value))

@@ -163,7 +163,7 @@ def read_vectors(
     """Read vectors from a file or folder in any format; ``format`` names it where looking at the file should not.
 
     Text and word2vec's binary form may be compressed. What a file got wrong is put right only where there is no
-    doubt, and ``record["source"]["repaired"]`` counts it; anything else is an error that says where. A word twice
+    doubt, and ``provenance.source["repaired"]`` counts it; anything else is an error that says where. A word twice
     with different vectors is an error, or with ``duplicates="first"`` keeps its first vector.
     """
     if duplicates not in DUPLICATES:
@@ -216,5 +216,5 @@ def write_vectors(
 
 def _with(vectors: Vectors, **changed: Any) -> Vectors:
     """Return the same vectors but for their matrix or vocabulary."""
-    same = ("matrix", "vocabulary", "contexts", "extras", "record")
+    same = ("matrix", "vocabulary", "contexts", "extras", "provenance", "state")
     return Vectors(**{**{name: getattr(vectors, name) for name in same}, **changed})
