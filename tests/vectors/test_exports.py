@@ -105,7 +105,7 @@ def test_tokenizers_that_cannot_be_described(name: str, tmp_path: Path) -> None:
     if name == "icu":
         pytest.importorskip("icu4py")
     vectors = make(["a"], state={"tokenizer": name})
-    with pytest.raises(FirthianError, match="cut|tokenized"):
+    with pytest.raises(FirthianError, match=r"cut|tokenized"):
         vectors.to_model2vec(tmp_path / "v")
     assert not list(tmp_path.iterdir())
     vectors.to_model2vec(tmp_path / "v", tokenizer="whitespace")
