@@ -1,4 +1,4 @@
-"""The type of a numpy array, named once."""
+"""The type of a numpy array, named once, and small helpers on arrays that several rooms share."""
 
 from __future__ import annotations
 
@@ -8,3 +8,32 @@ import numpy as np
 
 #: An array of any shape and type.
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def unit_rows(matrix: Array) -> Array:
+    """Return rows scaled to length 1, in float32; rows of zeros stay.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32))
+    array([[0.6, 0.8],
+           [0. , 0. ]], dtype=float32)
+    """
+    length = np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1, keepdims=True))
+    return (matrix / np.where(length > 0, length, 1)).astype(np.float32)
+
+
+def on_pattern(pattern: Any, matrix: Any) -> Array:
+    """Return the values of one CSR array at the entries of another, which include its own; both have sorted rows.
+
+    >>> import scipy.sparse
+    >>> pattern, matrix = scipy.sparse.csr_array(np.ones((2, 2))), scipy.sparse.csr_array(np.diag([-1.0, 3.0]))
+    >>> on_pattern(pattern, matrix)
+    array([-1., 0., 0., 3.])
+    """
+    width = pattern.shape[1]
+    places, own = (
+        np.repeat(np.arange(csr.shape[0], dtype=np.int64) * width, np.diff(csr.indptr)) + csr.indices
+        for csr in (pattern, matrix)
+    )
+    values = np.zeros(places.size, dtype=matrix.dtype)
+    values[np.searchsorted(places, own)] = matrix.data
+    return values

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firthian.learn.spectral.factorization import SVD
+from firthian.learn.spectral.association import Hellinger, LogEntropy
 from firthian.learn.spectral.hal import HAL
-from firthian.learn.spectral.hellinger import Hellinger
-from firthian.learn.spectral.lsa import LogEntropy
+from firthian.learn.spectral.solvers import SVD
 from firthian.runtime.run import Run
 from tests.learn.common import counts_of, random_counts
 

@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 import firthian as ft
-from firthian.learn.spectral.association import PMI
-from firthian.learn.spectral.factorization import SVD
-from firthian.learn.spectral.given import GivenVectors
-from firthian.learn.spectral.hellinger import Hellinger
+from firthian.learn.spectral.association import PMI, Hellinger, LogEntropy
 from firthian.learn.spectral.ica import ICA
-from firthian.learn.spectral.lsa import LogEntropy
-from firthian.learn.spectral.projection import RandomProjection
-from firthian.learn.spectral.sparse_coding import SparseCoding
+from firthian.learn.spectral.solvers import SVD, RandomProjection
+from firthian.learn.spectral.sparse_coding import SparseCoding, TrainedVectors
 from firthian.runtime.run import Run
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
@@ -80,5 +76,5 @@ def test_vectors():
     found = []
     for workers in (1, 3):
         run = Run.create(workers=workers)
-        found.append(SparseCoding(epochs=2).solve(GivenVectors(vectors, run), 20, run).words.toarray())
+        found.append(SparseCoding(epochs=2).solve(TrainedVectors(vectors, run), 20, run).words.toarray())
     assert found[0].tobytes() == found[1].tobytes()

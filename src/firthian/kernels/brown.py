@@ -172,7 +172,7 @@ def entries(table: Array, slot: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def take_in(
+def cluster_words(
     indptr: Array,
     indices: Array,
     values: Array,

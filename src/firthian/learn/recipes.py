@@ -10,12 +10,12 @@ from firthian.learn.bayes.recipes import BAYES
 from firthian.learn.likelihood.recipes import LIKELIHOOD
 from firthian.learn.psd.recipes import PSD
 from firthian.learn.recipe import Recipe
-from firthian.learn.spectral.recipes import ASSOCIATION
+from firthian.learn.spectral.recipes import SPECTRAL
 from firthian.learn.stochastic.recipes import STOCHASTIC
 
 __all__ = ["RECIPES", "Recipe", "find_recipe", "recipe_names"]
 
-RECIPES: tuple[Recipe, ...] = (*ASSOCIATION, *PSD, *LIKELIHOOD, *STOCHASTIC, *BAYES)
+RECIPES: tuple[Recipe, ...] = (*SPECTRAL, *PSD, *LIKELIHOOD, *STOCHASTIC, *BAYES)
 
 
 def recipe_names() -> list[str]:

@@ -37,9 +37,9 @@ def test_values_are_the_formula(context, exponent, shift, smoothing):
 def test_only_unsmoothed_symmetric_counts_give_a_symmetric_matrix():
     _, both = random_counts()
     _, left = random_counts(context="left")
-    assert PMI(both, Run(), 1).symmetric
-    assert not PMI(both, Run(), 0.75).symmetric
-    assert not PMI(left, Run(), 1).symmetric
+    assert PMI(both, Run(), 1).operator(1).symmetric
+    assert not PMI(both, Run(), 0.75).operator(1).symmetric
+    assert not PMI(left, Run(), 1).operator(1).symmetric
     made = PMI(both, Run(), 1).matrix()
     assert abs(made - made.T).max() < 1e-6
 

@@ -7,7 +7,7 @@ import pytest
 
 from firthian.errors import FirthianError
 from firthian.learn.spectral.cca import CCA, OneStepCCA, TwoStepCCA, state_whitening
-from firthian.learn.spectral.factorization import SVD
+from firthian.learn.spectral.solvers import SVD
 from firthian.runtime.run import Run
 from tests.learn.common import counts_of, random_counts
 
@@ -98,5 +98,5 @@ def test_the_state_is_white():
 
 @pytest.mark.parametrize("model", [OneStepCCA, TwoStepCCA])
 def test_counts_of_both_sides_in_one_are_refused(model):
-    with pytest.raises(FirthianError, match="--context left"):
+    with pytest.raises(FirthianError, match="context=left"):
         model(random_counts()[1], Run())

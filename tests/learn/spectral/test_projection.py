@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from firthian.learn.linalg.operators import SparseOperator
-from firthian.learn.spectral.projection import RandomProjection, random_matrix
+from firthian.learn.spectral.solvers import RandomProjection, random_matrix
 from firthian.runtime.run import Run
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from firthian.errors import FirthianError
-from firthian.learn.spectral.given import GivenVectors
-from firthian.learn.spectral.sparse_coding import SparseCoding, improve_dictionary
+from firthian.learn.spectral.sparse_coding import SparseCoding, TrainedVectors, improve_dictionary
 from firthian.runtime.run import Run
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
@@ -26,7 +25,7 @@ def planted(words=300, size=10, atoms=30, active=3, seed=0):
 
 @pytest.mark.parametrize("nonnegative", [True, False])
 def test_codes_rebuild_the_vectors_and_are_sparse(nonnegative):
-    model = GivenVectors(planted(), Run())
+    model = TrainedVectors(planted(), Run())
     solution = SparseCoding(l1=0.05, nonnegative=nonnegative, epochs=40).solve(model, 30, Run())
     codes = solution.words.toarray()
     rest = model.points - codes @ solution.extras["dictionary"]
@@ -37,13 +36,15 @@ def test_codes_rebuild_the_vectors_and_are_sparse(nonnegative):
 
 
 def test_the_objective_only_falls():
-    objective = SparseCoding(l1=0.1, epochs=12, tolerance=0).solve(GivenVectors(planted(), Run()), 20, Run()).objective
+    objective = (
+        SparseCoding(l1=0.1, epochs=12, tolerance=0).solve(TrainedVectors(planted(), Run()), 20, Run()).objective
+    )
     assert (np.diff(objective) <= 1e-5 * objective[0]).all()
     assert objective[-1] < 0.9 * objective[0]
 
 
 def test_a_higher_weight_is_sparser_and_at_last_empty():
-    model = GivenVectors(planted(), Run())
+    model = TrainedVectors(planted(), Run())
     density = [SparseCoding(l1, epochs=5).solve(model, 20, Run()).stats["density"] for l1 in (0.01, 0.1, 0.4, 2)]
     assert density == sorted(density, reverse=True)
     assert density[-1] == 0
@@ -61,7 +62,7 @@ def test_the_dictionary_step_is_the_best_one_for_each_row():
 def test_zero_vectors_have_empty_codes():
     vectors = planted()
     vectors.matrix[3] = 0
-    solution = SparseCoding(epochs=2).solve(GivenVectors(vectors, Run()), 20, Run())
+    solution = SparseCoding(epochs=2).solve(TrainedVectors(vectors, Run()), 20, Run())
     assert solution.words[[3]].nnz == 0
 
 
@@ -69,5 +70,5 @@ def test_sparse_vectors_are_refused():
     import scipy.sparse
 
     vectors = Vectors(scipy.sparse.csr_array(np.eye(3)), Vocabulary(["a", "b", "c"]))
-    with pytest.raises(FirthianError, match="sparse already"):
-        GivenVectors(vectors, Run())
+    with pytest.raises(FirthianError, match="already sparse"):
+        TrainedVectors(vectors, Run())

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from firthian.arrays import Array
+from firthian.arrays import Array, on_pattern
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
-from firthian.learn.weighting import on_pattern
 from firthian.runtime.executor import constant
 from firthian.runtime.run import Run
 

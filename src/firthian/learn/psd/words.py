@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg  # noqa: F401 - the BLAS of the kernel: it must be there to be held to one thread
 
-from firthian.arrays import Array
+from firthian.arrays import Array, on_pattern
 from firthian.counts.counts import Counts
 from firthian.learn.psd.model import Scale
-from firthian.learn.weighting import on_pattern
 from firthian.runtime.run import Run
 
 #: Words are regressed in blocks of this size.

@@ -11,13 +11,13 @@ whose left singular vectors give the words. Its first singular value is 1 and be
 
 Counts are heavy-tailed, so every count, marginals included, is first raised to ``count_power`` (Stratos et al. 2015:
 the square root makes the variance of a Poisson count constant): ``X^a / sqrt(x_i^a·x_j^a)``; 1 is plain CCA. These are no
-correlations any more (a singular value may exceed 1). Eigenwords' second step needs correlations, so there the
+longer correlations (a singular value may exceed 1). Eigenwords' second step needs correlations, so there the
 marginals are sums of the transformed counts: plain CCA of ``X^a``.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -26,14 +26,18 @@ from firthian.counts.counts import Counts
 from firthian.learn.linalg.operators import DenseOperator, SideBySide, SparseOperator
 from firthian.learn.linalg.spectral import top_singular
 from firthian.learn.linalg.tall import eigh, times_small
-from firthian.learn.weighting import inverse_powers, seen_pairs, two_sides
+from firthian.learn.recipe import Smoothing
+from firthian.learn.spectral.association import inverse_powers, map_pairs, two_sides
+from firthian.options import Option
 from firthian.runtime.run import Run
+
+CountPower = Annotated[float, Option("power of every count before whitening; 1: plain CCA", low=0.01, high=2)]
 
 
 class CCA:
     """``X^a / sqrt(x_i^a · x_j^(a·ns_exponent))``: word against context (Stratos, Collins and Hsu 2015)."""
 
-    def __init__(self, counts: Counts, run: Run, count_power: float = 0.5, ns_exponent: float = 1.0) -> None:
+    def __init__(self, counts: Counts, run: Run, count_power: CountPower = 0.5, ns_exponent: Smoothing = 1.0) -> None:
         self.counts, self.run = counts, run
         self.count_power, self.ns_exponent = count_power, ns_exponent
 
@@ -48,19 +52,19 @@ class CCA:
             return scaled
 
         symmetric = counts.options.context == "both" and self.ns_exponent == 1
-        return SparseOperator.of(seen_pairs(counts, self.run, omega), symmetric)
+        return SparseOperator.of(map_pairs(counts, self.run, omega), symmetric)
 
 
 class OneStepCCA:
-    """OSCCA of Eigenwords (Dhillon, Foster and Ungar 2015): the word against both of its sides, told apart.
+    """OSCCA of Eigenwords (Dhillon, Foster and Ungar 2015): the word against its left and right contexts.
 
     The context of a token is the pair (left words, right words), so Omega is ``[Omega_left, Omega_right]``, twice as
-    wide. The paper keeps every position of the window apart; here the positions of a side are one (weighted) sum.
+    wide. The paper distinguishes every position of the window; here the positions of a side are one (weighted) sum.
     """
 
     contexts_are_words: ClassVar[bool] = False
 
-    def __init__(self, counts: Counts, run: Run, count_power: float = 0.5) -> None:
+    def __init__(self, counts: Counts, run: Run, count_power: CountPower = 0.5) -> None:
         self.run = run
         self.left, self.right = (_whitened(side, count_power) for side in two_sides(counts, "oscca"))
 
@@ -70,11 +74,11 @@ class OneStepCCA:
 
 
 class TwoStepCCA:
-    """TSCCA of Eigenwords: first left against right contexts, then the word against what the two share.
+    """TSCCA of Eigenwords: first left against right contexts, then the word against what they share.
 
     Step one is the CCA of the left words L and the right words R of a token. Their covariance is the number of times
-    a word stands before another, which the directional counts hold (neighboring words too, which the paper leaves
-    out). It gives projections ``P_L``, ``P_R`` to d numbers and canonical correlations s. Step two is the CCA of the
+    a word stands before another, which the directional counts hold (neighboring words too, which the paper
+    omits). It gives projections ``P_L``, ``P_R`` to d numbers and canonical correlations s. Step two is the CCA of the
     word and the state ``S = [P_L'L, P_R'R]``. In canonical coordinates the covariance of the state needs no counting:
 
         C_SS = [ I       diag(s) ]        so that  C_SS^(-1/2)  mixes only the two numbers of one canonical pair.
@@ -83,14 +87,14 @@ class TwoStepCCA:
 
     contexts_are_words: ClassVar[bool] = False
 
-    def __init__(self, counts: Counts, run: Run, count_power: float = 0.5) -> None:
+    def __init__(self, counts: Counts, run: Run, count_power: CountPower = 0.5) -> None:
         self.run = run
         self.left, self.right = (_whitened(side, count_power) for side in two_sides(counts, "tscca"))
 
     def operator(self, dimension: int) -> DenseOperator:
-        """Return the whitened covariance of words and states, one row a word and twice ``dimension`` columns."""
+        """Return the whitened covariance of words and states, one row per word and 2·``dimension`` columns."""
         run = self.run
-        # Omega_left has one row a word and one column a word before it: left against right contexts.
+        # Omega_left has one row per word and one column per preceding word: left against right contexts.
         left = SparseOperator.of(self.left)
         after, correlations, before = top_singular(left, dimension, run, name="left-and-right")
         states = np.concatenate([left.times(before, run), SparseOperator.of(self.right).times(after, run)], axis=1)
@@ -98,7 +102,7 @@ class TwoStepCCA:
 
 
 def state_whitening(correlations: Array) -> Array:
-    """Return ``C_SS^(-1/2)`` for canonical correlations; directions without variance are left out (zero).
+    """Return ``C_SS^(-1/2)`` for canonical correlations; zero for directions without variance.
 
     >>> np.round(state_whitening(np.array([0.0])), 3)
     array([[1., 0.],

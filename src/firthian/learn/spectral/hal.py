@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
-from firthian.learn.weighting import two_sides
+from firthian.learn.solver import Solution
+from firthian.learn.spectral.association import two_sides
+from firthian.options import Option
 from firthian.runtime.run import Run
 
 
 class HAL:
     """Counts of the words before and after, side by side; the columns that vary most over words are kept.
 
-    ``normalize`` divides each word's counts by their length, before variances are taken, as later work on HAL does, so
-    that frequent words do not decide alone.
+    ``normalize`` divides each word's counts by their length before variances are computed, as later work on HAL does,
+    so that frequent words do not dominate.
     """
 
-    def __init__(self, counts: Counts, run: Run, normalize: bool = True) -> None:
-        self.run = run
+    def __init__(
+        self,
+        counts: Counts,
+        run: Run,
+        normalize: Annotated[bool, Option("divide each word's counts by their length")] = True,
+    ) -> None:
         left, right = two_sides(counts, "hal")
         if normalize:
             length = np.sqrt(_squares(left) + _squares(right))
@@ -28,14 +34,14 @@ class HAL:
         self.left, self.right = left, right
 
     def best_columns(self, dimension: int) -> Array:
-        """Return the numbers of the columns of highest variance, the highest first; right contexts follow left ones."""
+        """Return the columns of highest variance, highest first; right contexts are numbered after left ones."""
         size = self.left.shape[0]
         variances = np.concatenate([_variances(side, size) for side in (self.left, self.right)])
         best: Array = np.argsort(-variances, kind="stable")[:dimension]
         return best
 
     def columns(self, dimension: int) -> Array:
-        """Return the columns that vary most, as a dense matrix."""
+        """Return the columns of highest variance as a dense matrix."""
         size = self.left.shape[1]
         out = np.empty((size, dimension), dtype=np.float32)
         sides = (self.left.tocsc(), self.right.tocsc())
@@ -63,3 +69,19 @@ def _variances(matrix: Any, size: int) -> Array:
     double = matrix.astype(np.float64)
     variances: Array = (double**2).T @ ones / size - (double.T @ ones / size) ** 2
     return variances
+
+
+class HasColumns(Protocol):
+    """A model that ranks its own columns."""
+
+    def columns(self, dimension: int) -> Array:
+        """Return the best columns as a dense matrix."""
+        ...
+
+
+class Columns:
+    """Takes the model's best columns as dimensions; nothing is fitted."""
+
+    def solve(self, model: HasColumns, dimension: int, run: Run) -> Solution:
+        """Return the columns as is."""
+        return Solution(model.columns(dimension))

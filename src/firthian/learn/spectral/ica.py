@@ -1,12 +1,12 @@
 """Independent component analysis of spectral vectors, by FastICA (Hyvärinen 1999; on words: Väyrynen and Honkela 2005).
 
-SVD gives a space; its axes mean nothing. ICA turns (and stretches) the axes so that each is as far from Gaussian as
-can be; on words, axes then tend to be topics or grammatical features that a person can name.
+The axes of an SVD have no meaning of their own. ICA rotates and rescales them so that each is as far from Gaussian as
+possible; for words, axes then tend to be topics or grammatical features that a person can name.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -14,32 +14,40 @@ from firthian.arrays import Array
 from firthian.learn.linalg.spectral import top_singular
 from firthian.learn.linalg.tall import BLOCK, eigh, inner, times_small
 from firthian.learn.solver import Solution
+from firthian.learn.spectral.solvers import HasOperator
+from firthian.options import Option
 from firthian.runtime.executor import constant
 from firthian.runtime.run import Run, one_blas_thread
 
-#: The mean of log cosh of a standard normal number, to which components are compared.
+#: E[log cosh z] of a standard normal z, the reference for components.
 GAUSSIAN_LOG_COSH = 0.37456720749143797
 
-#: Variances below this part of the largest are rounding of float32 products.
+#: Variances below this fraction of the largest are rounding errors of float32 products.
 NO_VARIANCE = 1e-6
 
 
 class ICA:
     """FastICA with ``tanh``, all components at once, on the singular vectors of a model's ``operator``.
 
-    Components are ordered by how far they are from Gaussian (approximate negentropy), the farthest first, and turned so
-    that their long tail is positive. ``epochs`` is the most iterations; it stops when no axis moves by more than
-    ``tolerance``.
+    Components are ordered by approximate negentropy, the least Gaussian first, and signed so that their long tail is
+    positive.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("operator",)
-
-    def __init__(self, epochs: int = 200, tolerance: float = 1e-4) -> None:
+    def __init__(
+        self,
+        epochs: Annotated[int, Option("maximum iterations of FastICA", low=1)] = 200,
+        tolerance: Annotated[float, Option("axis movement below which it stops", low=0, high=1)] = 1e-4,
+    ) -> None:
         self.epochs, self.tolerance = epochs, tolerance
 
-    def solve(self, model: Any, dimension: int, run: Run) -> Solution:
-        """Find the space, then its independent axes."""
-        white = run.remember("space", lambda: _space(model, dimension, run))["white"]
+    def solve(self, model: HasOperator, dimension: int, run: Run) -> Solution:
+        """Compute the singular vectors, then their independent axes."""
+
+        def space() -> dict[str, Array]:
+            left, values, _ = top_singular(model.operator(dimension), dimension, run, name="svd")
+            return {"white": whitened(left * values.astype(np.float32), run)}
+
+        white = run.remember("space", space)["white"]
         rotation, moved, objective = fast_ica(white, self.epochs, self.tolerance, run)
         components = times_small(white, rotation.T, run)
         sums = _sums(components, run)
@@ -50,14 +58,8 @@ class ICA:
         return Solution(words, objective=objective, status=status, stats={"iterations": len(objective)})
 
 
-def _space(model: Any, dimension: int, run: Run) -> dict[str, Array]:
-    """Return the whitened singular vectors."""
-    left, values, _ = top_singular(model.operator(dimension), dimension, run, name="svd")
-    return {"white": whitened(left * values.astype(np.float32), run)}
-
-
 def whitened(vectors: Array, run: Run) -> Array:
-    """Return centered vectors with the identity as covariance; directions without variance become zero."""
+    """Return centered vectors with identity covariance; directions without variance become zero."""
     rows = vectors.shape[0]
     ones = np.ones((rows, 1), dtype=np.float32)
     centered = vectors - (inner(ones, vectors, run) / rows).astype(np.float32)
@@ -68,7 +70,7 @@ def whitened(vectors: Array, run: Run) -> Array:
 
 
 def fast_ica(white: Array, epochs: int, tolerance: float, run: Run) -> tuple[Array, float, list[float]]:
-    """Return the rotation W, how far an axis moved last, and the summed negentropy after each iteration.
+    """Return the rotation W, the last movement of its axes, and the summed negentropy after each iteration.
 
     One step is ``W <- E[g(Wx) x'] - diag(E[g'(Wx)]) W`` with g = tanh, then ``W <- (W W')^(-1/2) W``.
     """
@@ -89,12 +91,12 @@ def fast_ica(white: Array, epochs: int, tolerance: float, run: Run) -> tuple[Arr
         def step(first: int, last: int, small: Array = small) -> tuple[Array, Array, Array]:
             part = white[first:last]
             projected = part @ small
-            bent = np.tanh(projected)
-            return bent.T @ part, (1 - np.square(bent, dtype=np.float64)).sum(axis=0), _log_cosh(projected)
+            squashed = np.tanh(projected)
+            return squashed.T @ part, (1 - np.square(squashed, dtype=np.float64)).sum(axis=0), _log_cosh(projected)
 
         gradient, slope, contrast = np.zeros((size, size)), np.zeros(size), np.zeros(size)
-        for one, two, three in run.over_rows(step, rows, BLOCK):
-            gradient, slope, contrast = gradient + one, slope + two, contrast + three
+        for part in run.over_rows(step, rows, BLOCK):
+            gradient, slope, contrast = gradient + part[0], slope + part[1], contrast + part[2]
         objective.append(float(np.square(contrast / rows - GAUSSIAN_LOG_COSH).sum()))
         turned = _decorrelated(gradient / rows - (slope / rows)[:, np.newaxis] * rotation)
         moved = float(np.abs(np.abs((turned * rotation).sum(axis=1)) - 1).max())
@@ -120,13 +122,13 @@ def _log_cosh(values: Array) -> Array:
 
 
 def _sums(components: Array, run: Run) -> Array:
-    """Return the sums of log cosh and of third powers of each component."""
+    """Return the sums of log cosh and of cubes of each component."""
 
     def part(first: int, last: int) -> Array:
         block = components[first:last]
         return np.stack([_log_cosh(block), np.power(block, 3, dtype=np.float64).sum(axis=0)])
 
     total = np.zeros((2, components.shape[1]))
-    for one in run.over_rows(part, components.shape[0], BLOCK, here=True):
-        total += one
+    for sums in run.over_rows(part, components.shape[0], BLOCK, here=True):
+        total += sums
     return total

@@ -1,47 +1,69 @@
-"""Sparse overcomplete coding of given vectors (Faruqui et al. 2015)."""
+"""Sparse overcomplete coding of dense vectors (Faruqui et al. 2015)."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Protocol
 
 import numpy as np
 
-from firthian.arrays import Array
+from firthian.arrays import Array, unit_rows
 from firthian.errors import FirthianError
 from firthian.learn.linalg.tall import inner, times_small
 from firthian.learn.solver import Solution
-from firthian.learn.spectral.factorization import unit_rows
+from firthian.options import Option
 from firthian.runtime.run import Run, one_blas_thread
+from firthian.vectors.vectors import Vectors
 
-#: Words coded at a time.
+#: Words per block.
 ROWS = 256
 
-#: Sweeps over a word's code in one epoch; epochs go on from where the last one stopped.
+#: Sweeps over a word's code in one epoch; the next epoch resumes from there.
 SWEEPS = 8
 
 
+class TrainedVectors:
+    """Dense vectors trained before, scaled to length 1 so that every word has the same weight."""
+
+    def __init__(self, vectors: Vectors, run: Run) -> None:
+        if not isinstance(vectors.matrix, np.ndarray):
+            raise FirthianError("these vectors are already sparse", hint="pass dense vectors, such as those of svd")
+        self.points = unit_rows(vectors.matrix)
+
+
+class HasPoints(Protocol):
+    """A model that is a set of points."""
+
+    points: Array
+
+
 class SparseCoding:
-    """Writes each given vector x as few rows of a dictionary D: ``min 1/2 |X - A D|² + l1·|A|_1``, rows of D at most 1 long.
+    """Codes each vector by few rows of a dictionary D: ``min 1/2 |X - A D|² + l1·|A|_1``, rows of D of length 1 at most.
 
     ``nonnegative`` keeps codes from being negative (the paper's "B" comes from rounding such codes to 0 and 1).
-    Codes and dictionary are improved in turn: codes by coordinate descent, word by word; the dictionary by block
-    coordinate descent over its rows (Mairal et al. 2010). Both only ever lower the objective. The paper bounds D by a
-    ridge and descends by stochastic gradients; a bound on each row's length is the same for a suitable ridge, and has
-    one number less to choose.
+    Steps alternate between codes, by coordinate descent word by word, and the dictionary, by block coordinate
+    descent over its rows (Mairal et al. 2010); neither can raise the objective. The paper bounds D by a ridge and
+    descends by stochastic gradients; bounding the length of each row is equivalent for a suitable ridge, with one
+    parameter less.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("points",)
-
-    def __init__(self, l1: float = 0.1, nonnegative: bool = True, epochs: int = 15, tolerance: float = 1e-3) -> None:
+    def __init__(
+        self,
+        l1: Annotated[float, Option("weight of the l1 norm of the codes; higher is sparser", low=0)] = 0.1,
+        nonnegative: Annotated[bool, Option("restrict codes to nonnegative values")] = True,
+        epochs: Annotated[int, Option("alternations of codes and dictionary", low=1)] = 15,
+        tolerance: Annotated[
+            float, Option("relative decrease of the objective below which it stops", low=0, high=1)
+        ] = 1e-3,
+    ) -> None:
         self.l1, self.nonnegative, self.epochs, self.tolerance = l1, nonnegative, epochs, tolerance
 
-    def solve(self, model: Any, dimension: int, run: Run) -> Solution:
-        """Improve codes and dictionary in turn."""
+    def solve(self, model: HasPoints, dimension: int, run: Run) -> Solution:
+        """Alternate between codes and dictionary."""
         import scipy.sparse
 
         points = model.points
         if points.shape[0] < dimension:
-            raise FirthianError(f"{points.shape[0]} vectors cannot fill {dimension} rows", hint="give a smaller --dim")
+            raise FirthianError(f"{points.shape[0]} vectors cannot fill {dimension} rows", hint="lower `vector_size`")
         dictionary = self._start(points, dimension, run)
         codes = np.zeros((points.shape[0], dimension), dtype=np.float32)
         objective: list[float] = []
@@ -69,7 +91,7 @@ class SparseCoding:
         return len(objective) > 1 and objective[-2] - objective[-1] <= self.tolerance * objective[-2]
 
     def _start(self, points: Array, dimension: int, run: Run) -> Array:
-        """Start from randomly chosen words."""
+        """Initialize with the vectors of random words."""
         generator = run.generator(0x50DE)
         alive = np.flatnonzero(points.any(axis=1))
         if alive.size < dimension:
@@ -97,9 +119,9 @@ class SparseCoding:
 
 
 def improve_dictionary(dictionary: Array, second: Array, first: Array, sweeps: int = 2) -> Array:
-    """Lower ``1/2 |X - A D|²`` over D with rows at most 1 long; ``second`` is ``A'A``, ``first`` is ``A'X``.
+    """Lower ``1/2 |X - A D|²`` over D with rows of length 1 at most; ``second`` is ``A'A``, ``first`` is ``A'X``.
 
-    Row by row, ``d_k <- d_k + (first_k - second_k D) / second_kk``, then shortened to length 1 where it is longer.
+    Row by row, ``d_k <- d_k + (first_k - second_k D) / second_kk``, then scaled to length 1 if it is longer.
     """
     result = dictionary.astype(np.float64)
     with one_blas_thread():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from firthian.arrays import unit_rows
 from firthian.learn.linalg.operators import SparseOperator
 from firthian.learn.linalg.spectral import top_eigen
-from firthian.learn.spectral.factorization import SVD, unit_rows
+from firthian.learn.spectral.solvers import SVD
 from firthian.runtime.run import Run
 
 
