@@ -1,81 +1,86 @@
-"""``firth adapt``: labeled text and word vectors -> a classifier, with vectors that fit the task."""
+"""``firth adapt`` and ``firth classify``: train a text classifier that also tunes word vectors, and apply it."""
 
 from __future__ import annotations
 
 import json as json_module
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Json, Output, Seed, Workers, read_settings, say, show_json
+from firthian.cli.options import Force, Json, Output, Seed, Workers, print_json, read_settings, require_output
 from firthian.runtime.progress import Progress, on_terminal
 
 _GRIDS = ("usual", "paper")
 
-#: Parameters of the classifiers that have a flag of their own, which all verbs share.
+#: Texts classified at a time.
+_BATCH = 2000
+
+#: Classifier parameters that have flags of their own.
 _FLAGS = {"vectors": "-v", "random_state": "--seed", "n_jobs": "--workers"}
 
 
 @app.command()
 def adapt(
-    labeled: Annotated[str, typer.Argument(help="TSV, CSV or JSON lines with labels and texts; - for standard input.")],
+    labeled: Annotated[str, typer.Argument(help="TSV, CSV or JSON lines with labels and texts, or -.")],
     vectors: Annotated[
         str, typer.Option("-v", "--vectors", help="Word vectors, random:DIM, or onehot (words as features).")
     ] = "random:100",
     output: Output = None,
-    method: Annotated[str, typer.Option(help="rpa (vectors are learned too) or pa (they stay as they are).")] = "rpa",
-    cost: Annotated[float | None, typer.Option("-C", "--cost", help="C: how much an example may change.")] = None,
-    lam: Annotated[float | None, typer.Option(help="How much dearer moving a vector is than the classifier.")] = None,
-    passes: Annotated[int | None, typer.Option(help="How often each example is seen.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Another parameter: name=value.")] = None,
-    cv: Annotated[
-        int | None, typer.Option(help="Choose C, lam and passes by so many folds of the training part.")
+    method: Annotated[str, typer.Option(help="rpa (tunes the vectors) or pa (keeps them fixed).")] = "rpa",
+    cost: Annotated[
+        float | None, typer.Option("-C", "--cost", help="Aggressiveness C: how far one example may move the model.")
     ] = None,
-    grid: Annotated[str | None, typer.Option(help="What --cv searches: usual or paper. [default: usual]")] = None,
+    lam: Annotated[
+        float | None, typer.Option(help="Penalty on moving word vectors, relative to the classifier.")
+    ] = None,
+    passes: Annotated[int | None, typer.Option(help="Passes over the training examples.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Another classifier parameter. Repeatable.")
+    ] = None,
+    cv: Annotated[int | None, typer.Option(help="Choose C, lam and passes by N-fold cross-validation.")] = None,
+    grid: Annotated[str | None, typer.Option(help="Grid searched by --cv: usual or paper. [default: usual]")] = None,
     format: Annotated[str, typer.Option(help="auto, tsv, csv or jsonl.")] = "auto",
     label_column: Annotated[str | None, typer.Option(help="Column with the label.")] = None,
     text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
-    split_column: Annotated[str | None, typer.Option(help="Column that says train or test.")] = None,
+    split_column: Annotated[str | None, typer.Option(help="Column with train or test.")] = None,
     learning_curve: Annotated[
-        bool, typer.Option("--learning-curve/--no-learning-curve", help="Fit on growing shares too, for the report.")
+        bool, typer.Option("--learning-curve/--no-learning-curve", help="Also fit on growing subsets, for the report.")
     ] = True,
     seed: Seed = 1,
     workers: Workers = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Learn to classify texts, and move word vectors to suit the task."""
+    """Train a text classifier that tunes word vectors to the task."""
     from firthian.adapt.labeled import read_labeled
     from firthian.disk.artifact import check_folder, check_not_source
     from firthian.disk.stopping import catching_signals
     from firthian.errors import FirthianError
 
-    if output is None:
-        raise FirthianError("there is no place for the classifier", hint="name a folder with -o")
+    output = require_output(output)
     check_not_source(output, vectors)
     check_folder(output, force)
     if grid is not None and cv is None:
-        raise FirthianError(
-            "--grid says what --cv searches, which is not asked for", hint="add --cv 5, or leave it out"
-        )
+        raise FirthianError("--grid has no effect without --cv", hint="add --cv 5, or omit it")
     chosen = read_settings(settings or [], C=cost, lam=lam, passes=passes)
     classifier, notes = _classifier(method, vectors, chosen, seed, workers)
     text = read_labeled(
         labeled, format=format, label_column=label_column, text_column=text_column, split_column=split_column
     )
     if text.damaged:
-        notes.append(f"bytes of {text.damaged:,} texts are not UTF-8 and were replaced")
-    left = text.elsewhere("train", "test")
-    if left:
-        parts = ", ".join(f"{name} {number:,}" for name, number in left.items())
-        notes.append(f"texts that belong to neither train nor test were left out: {parts}")
+        notes.append(f"{text.damaged:,} texts have bytes that are not UTF-8, which were replaced")
+    skipped = text.elsewhere("train", "test")
+    if skipped:
+        parts = ", ".join(f"{name} {number:,}" for name, number in skipped.items())
+        notes.append(f"texts in neither train nor test were skipped: {parts}")
     report: dict[str, Any] = {"data": labeled, "vectors": vectors, "notes": notes}
     with catching_signals(), on_terminal() as progress:
         _fit(classifier, text, report, progress, cv, grid or "usual", workers, learning_curve)
         _write(classifier, report, output, force)
-    show_json({**report, "path": str(Path(output))}) if json else say(_summary(report, output))
+    print_json({**report, "path": str(Path(output))}) if json else print(_summary(report, output))
 
 
 def _classifier(
@@ -87,31 +92,32 @@ def _classifier(
 
     notes = []
     if method not in ("rpa", "pa"):
-        raise FirthianError(f"there is no method {method!r}", hint="known are rpa, pa")
+        raise FirthianError(f"unknown method {method!r}", hint="choose from: rpa, pa")
     if vectors == "onehot" and method == "rpa":
         method = "pa"
-        notes.append("one-hot features have no vectors to move: this is plain PA")
+        notes.append("one-hot features have no vectors to tune, so this is plain PA")
     kind = PAClassifier if method == "pa" else RPAClassifier
     defaults = kind().get_params()
     defaults["class_weight"] = "none"
     if "lam" in settings and vectors == "onehot":
-        raise FirthianError(
-            "--lam is about moving vectors, and -v onehot has none", hint="leave it out or give vectors with -v"
-        )
+        raise FirthianError("`lam` has no effect with -v onehot, which has no vectors", hint="omit it, or pass vectors")
     if method == "pa" and "lam" in settings:
-        raise FirthianError(
-            "--lam is about moving vectors, which --method pa does not", hint="leave it out or use --method rpa"
-        )
+        raise FirthianError("`lam` has no effect with --method pa, which keeps vectors fixed", hint="omit it")
     parameters = {}
     for name in _FLAGS:
         del defaults[name]
     for name, value in settings.items():
         if name in _FLAGS:
-            raise FirthianError(f"{name} is not given with --set", hint=f"use {_FLAGS[name]}")
+            raise FirthianError(f"{name} cannot be given with --set", hint=f"use {_FLAGS[name]}")
         if name not in defaults:
             raise FirthianError(f"the classifier has no parameter {name!r}", hint=suggest(name, defaults))
+<<<<<<< HEAD
         number, words = (float, ("auto",)) if name == "lam" else (type(defaults[name]), ())
         parameters[name] = Option(f"the default is {defaults[name]}", words=words, name=name, kind=number).check(value)
+=======
+        usual = f"the default is {defaults[name]}"
+        parameters[name] = Option(name, defaults[name], usual, words=("auto",) if name == "lam" else ()).check(value)
+>>>>>>> dfb1cb7 (Command line: verbs of one subject in one file, plain help texts and messages)
     if parameters.get("class_weight") == "none":
         del parameters["class_weight"]
     return kind(vectors, **parameters, random_state=seed, n_jobs=workers), notes
@@ -135,21 +141,23 @@ def _fit(
     texts, labels = text.part("train")
     test, truth = text.part("test")
     if not texts:
-        raise FirthianError("no line belongs to the split 'train'", hint="name the column with --split-column")
+        raise FirthianError("no example has the split 'train'", hint="name the column with `split_column`")
     if cv is not None:
         if grid not in _GRIDS:
-            raise FirthianError(f"there is no grid {grid!r}", hint=f"known are {', '.join(_GRIDS)}")
+            raise FirthianError(f"unknown grid {grid!r}", hint=f"choose from: {', '.join(_GRIDS)}")
         if cv > len(texts):
             raise FirthianError(
-                f"--cv {cv} asks for more folds than the {len(texts):,} training examples",
-                hint=f"give at most {len(texts)}",
+                f"--cv {cv} is more folds than the {len(texts):,} training examples",
+                hint=f"pass --cv {len(texts)} or less",
             )
-        found = search_parameters(
+        search = search_parameters(
             classifier, texts, labels, PAPER_GRID if grid == "paper" else USUAL_GRID,
             folds=cv, workers=workers, progress=progress,
         )  # fmt: skip
-        classifier.set_params(**found.best)
-        report["search"] = {"best": found.best, "accuracy": found.accuracy, "folds": found.folds, "table": found.table}
+        classifier.set_params(**search.best)
+        report["search"] = {
+            "best": search.best, "accuracy": search.accuracy, "folds": search.folds, "table": search.table,
+        }  # fmt: skip
     progress.start("learning", 1)
     classifier.fit(texts, labels)
     progress.advance(1)
@@ -184,23 +192,68 @@ def _summary(report: dict[str, Any], output: str) -> str:
     training = report["training"]
     lines = list(report["notes"])
     if "search" in report:
-        best = ", ".join(f"{name} {value:g}" for name, value in report["search"]["best"].items())
-        found = report["search"]
-        lines.append(f"cross-validation ({found['folds']} folds): {best}; accuracy {found['accuracy']:.4f}")
+        search = report["search"]
+        best = ", ".join(f"{name} {value:g}" for name, value in search["best"].items())
+        lines.append(f"cross-validation ({search['folds']} folds): {best}; accuracy {search['accuracy']:.4f}")
     lines.append(
         f"{training['examples']:,} training examples, {len(training['classes'])} classes, {training['words']:,} words "
         f"({training['words_without_vector']:,} without a vector)"
     )
     if training["empty_documents"]:
-        lines.append(f"{training['empty_documents']:,} training documents hold no known word and taught nothing")
+        lines.append(f"{training['empty_documents']:,} training documents contain no known word and were not used")
     test = report.get("test")
     if test:
         lines.append(f"test: accuracy {test['accuracy']:.4f}, macro-F1 {test['macro_f1']:.4f} on {test['examples']:,}")
         if test["empty_documents"]:
-            lines.append(f"{test['empty_documents']:,} test documents hold no known word: they fall to the first class")
+            lines.append(f"{test['empty_documents']:,} test documents contain no known word and get the first class")
         if test["calibration"]:
-            lines.append(f"calibrated confidence is off by {test['calibration']['expected_error']:.3f} on average")
+            lines.append(f"expected calibration error {test['calibration']['expected_error']:.3f}")
     if training.get("moved_words"):
         moved = ", ".join(f"{entry['word']} ({entry['towards']})" for entry in training["moved_words"][:8])
         lines.append(f"moved most: {moved}")
     return "\n".join([*lines, f"classifier and report in {output}"])
+
+
+@app.command()
+def classify(
+    model: Annotated[str, typer.Argument(help="Classifier written by firth adapt.")],
+    file: Annotated[str, typer.Argument(help="Texts, one per line; or TSV, CSV, JSON lines; or -.")],
+    format: Annotated[str, typer.Option(help="auto, lines, tsv, csv or jsonl.")] = "auto",
+    text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="Tokenizer function module:function. [default: the classifier's own]")
+    ] = None,
+    labels_only: Annotated[bool, typer.Option("--labels-only", help="Print only labels, one per line.")] = False,
+) -> None:
+    """Classify texts with a trained classifier. Prints one JSON object per line: the label, and a score per class."""
+    import numpy as np
+
+    from firthian.adapt import load
+    from firthian.adapt.ensemble import predict_codes
+    from firthian.adapt.labeled import count_damaged, read_texts
+    from firthian.errors import FirthianError
+
+    # Never run a tokenizer function because a file names it: files may come from anywhere.
+    classifier = load(model, tokenizer)
+    if classifier.input_kind_ == "matrix":
+        raise FirthianError(f"{model} classifies matrices, not texts", hint="use it from Python")
+    names = [str(label) for label in classifier.classes_]
+    texts = read_texts(file, format=format, text_column=text_column)
+    empty = 0
+    for first in range(0, len(texts), _BATCH):
+        decision = classifier.decision_function(texts[first : first + _BATCH])
+        codes = predict_codes(decision)
+        # Adding 0 turns the -0 of an empty text into 0.
+        table = (np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision) + 0.0
+        empty += int(np.count_nonzero(~table.any(axis=1)))
+        for code, row in zip(codes, table, strict=True):
+            if labels_only:
+                print(names[code])
+                continue
+            scores = {name: round(float(score), 6) for name, score in zip(names, row, strict=True)}
+            print_json({"label": names[code], "scores": scores}, indent=None)
+    damaged = count_damaged(texts)
+    if damaged:
+        print(f"{damaged:,} texts have bytes that are not UTF-8, which were replaced", file=sys.stderr)
+    if empty:
+        print(f"{empty:,} of {len(texts):,} texts contain no known word and get the label {names[0]}", file=sys.stderr)

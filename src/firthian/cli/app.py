@@ -1,4 +1,4 @@
-"""``firth``: the verbs, and what happens when one fails."""
+"""``firth``: the verbs, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from firthian._version import __version__
-from firthian.cli.help import GROUPS, Verb, Verbs
+from firthian.cli.help import Verb, Verbs
 from firthian.disk.stopping import Interrupted
 from firthian.errors import FirthianError, from_os_error
 
@@ -28,12 +28,18 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-#: The exit code of what Ctrl-C ended: 128 and the number of the signal.
+#: The modules that register verbs; each imports the library only when its verb runs.
+_MODULES = (
+    "count", "train", "models", "query", "score", "evaluate", "compare", "adapt", "map", "explore", "info", "convert",
+    "datasets", "demo",
+)  # fmt: skip
+
+#: The exit code after Ctrl-C: 128 plus the number of the signal.
 _INTERRUPTED = 130
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         print(f"firth {__version__}")
         raise typer.Exit
 
@@ -41,37 +47,35 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _common(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
     pass
 
 
-# Each verb's module registers itself on ``app``.
-for _verb in (verb for verbs in GROUPS.values() for verb in verbs):
-    importlib.import_module(f"firthian.cli.{_verb}")
+for _module in _MODULES:
+    importlib.import_module(f"firthian.cli.{_module}")
 for _typer in (app, *(group.typer_instance for group in app.registered_groups)):
     for _command in _typer.registered_commands if _typer is not None else ():
         _command.cls = Verb
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; give its exit code: 0 when it worked, 2 for what the user can mend, 130 or 143 when interrupted."""
+    """Run a command and return its exit code: 0 for success, 2 for user errors, 130 or 143 if interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     _print_anything()
     try:
         result: Any = app(arguments, prog_name="firth", standalone_mode=False)
         code = result if isinstance(result, int) else 0
         if code == _INTERRUPTED:
-            # Some releases of typer turn an interrupt into this code, others raise it.
+            # Some releases of typer return this code, others raise.
             raise KeyboardInterrupt
         sys.stdout.flush()
     except FirthianError as error:
         message, hint = error.render(spelling(arguments))
         code = _complain(_as_typed(message, arguments), hint, "--json" in arguments)
     except (BrokenPipeError, SystemExit) as error:
-        # The reader of our output went away, as `head` does: not an error, but nothing more can be written.
-        # Typer may have noticed first; it then ends the process.
+        # The reader of our output closed the pipe, as `head` does: not an error. Typer may notice first, and exits.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
         sys.stdout = None
@@ -80,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
         known = from_os_error(error)
         code = _complain(known.message, known.hint, "--json" in arguments)
     except (Interrupted, KeyboardInterrupt, typer.Abort) as error:
-        hint = f"the work so far is kept; go on with: {_resuming(arguments)}" if _can_resume(arguments) else ""
+        hint = f"progress is saved; resume with: {_resuming(arguments)}" if _can_resume(arguments) else ""
         code = error.code if isinstance(error, Interrupted) else _INTERRUPTED
         _complain("interrupted", hint, False)
     except Exception as error:
@@ -88,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         context = getattr(error, "ctx", None)
         if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
-            # A verb without anything asks for help. The error's text is the whole page, which is no one-line complaint.
+            # A verb without arguments prints its help.
             print(context.get_help())
             return 0
         path = context.command_path if context is not None else "firth"
@@ -97,13 +101,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print_anything() -> None:
-    """Spell out what standard output has no bytes for: words of any script, names of files that are not UTF-8."""
+    """Escape characters that standard output cannot encode, such as words of other scripts or odd file names."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _parameters(arguments: list[str]) -> list[Any]:
-    """Return what the verb of a command takes."""
+    """Return the parameters of the verb in a command."""
     command: Any = typer.main.get_command(app)
     for argument in arguments:
         if not getattr(command, "commands", None):
@@ -113,14 +117,14 @@ def _parameters(arguments: list[str]) -> list[Any]:
 
 
 def _can_resume(arguments: list[str]) -> bool:
-    """Return whether the verb that was interrupted has work to go on with; a stream goes on without being asked."""
-    said = {argument.partition("=")[0] for argument in _flags(arguments)}
-    return not said & {"--stream", "--dry-run"} and any(
+    """Return whether the interrupted command can be resumed; a stream always resumes by itself."""
+    typed = {argument.partition("=")[0] for argument in _flags(arguments)}
+    return not typed & {"--stream", "--dry-run"} and any(
         "--resume" in parameter.opts for parameter in _parameters(arguments)
     )
 
 
-#: Parameters that scikit-learn calls otherwise than the verbs do.
+#: Parameters that have other names in scikit-learn estimators.
 _OTHER_NAMES = {"C": "cost", "n_jobs": "workers", "random_state": "seed"}
 
 
@@ -179,14 +183,14 @@ def _typed(name: str, arguments: list[str]) -> str:
 
 
 def _resuming(arguments: list[str]) -> str:
-    """Return the command that goes on, ready to be pasted."""
+    """Return the command that resumes the run, ready to paste."""
     flags = _flags(arguments)
     resume = [] if "--resume" in flags else ["--resume"]
     return shlex.join(["firth", *flags, *resume, *arguments[len(flags) :]])
 
 
 def _flags(arguments: list[str]) -> list[str]:
-    """Return the arguments among which flags may be: what follows ``--`` is no flag."""
+    """Return the arguments before ``--``, which may be flags."""
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 

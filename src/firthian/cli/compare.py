@@ -17,9 +17,8 @@ from firthian.cli.options import (
     Workers,
     counting_flags,
     find_source,
+    print_json,
     read_names,
-    say,
-    show_json,
 )
 from firthian.runtime.progress import on_terminal
 
@@ -27,14 +26,16 @@ from firthian.runtime.progress import on_terminal
 @app.command()
 @counting_flags
 def compare(
-    source: Annotated[list[str], typer.Argument(help="A folder of counts, or corpus files and folders.")],
-    model: Annotated[list[str], typer.Option("-m", "--model", help="A recipe, or recipe:option=value,... (repeat).")],
+    source: Annotated[list[str], typer.Argument(help="Counts folder, or corpus files and folders.")],
+    model: Annotated[list[str], typer.Option("-m", "--model", help="Recipe, or recipe:option=value,... Repeatable.")],
     output: Output = None,
     vector_size: Annotated[
         int | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors.")
     ] = None,
-    suite: Annotated[str, typer.Option(help="Suites to evaluate on, see firth evaluate.")] = "similarity,analogy",
-    sets: Annotated[str | None, typer.Option(help="Only these sets, or files of yours, with commas between.")] = None,
+    suite: Annotated[str, typer.Option(help="Suites to evaluate on; see firth evaluate.")] = "similarity,analogy",
+    sets: Annotated[
+        str | None, typer.Option(help="Test sets or your own files, comma-separated. [default: all]")
+    ] = None,
     seed: Seed = 1,
     memory: Memory = None,
     workers: Workers = None,
@@ -45,7 +46,7 @@ def compare(
 ) -> None:
     """Train, evaluate and time several recipes; write a report.
 
-    Each recipe counts a corpus as it likes best (firth models NAME says how); flags of counting change that for all.
+    Each recipe has its own counting defaults (see firth models NAME); counting flags override them for all recipes.
     """
     from firthian.compare import compare_recipes
     from firthian.disk.artifact import check_folder
@@ -62,13 +63,13 @@ def compare(
             sets=sets, seed=seed, workers=workers, cluster=cluster, memory=memory, force=force, progress=progress,
         )  # fmt: skip
     if json:
-        show_json(result.to_dict())
+        print_json(result.to_dict())
         return
     for entry in result.entries:
-        say(
+        print(
             f"{entry.name:<24} {entry.words:>8,} × {entry.vector_size:<6,} "
             f"counting {entry.counting_seconds:6.1f} s, training {entry.training_seconds:6.1f} s"
         )
-    say(str(result.evaluation))
+    print(str(result.evaluation))
     if output is not None:
-        say(f"the report is {output}/report.html")
+        print(f"report: {output}/report.html")

@@ -8,40 +8,36 @@ from typing import Annotated, Any
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Json, Source, say, show_json
+from firthian.cli.options import Force, Json, Source, print_json
 
-_CARD = "Model card and text, for spacy, model2vec and sentence-transformers"
+_CARD = "Model card and tokenizer (spacy, model2vec, sentence-transformers)"
 
 
 @app.command()
 def convert(
     source: Source,
-    target: Annotated[str, typer.Argument(metavar="OUT", help="What to write; no suffix makes a Firthian folder.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="Output; without a suffix, a Firthian folder.")],
     to: Annotated[
         str | None,
         typer.Option(
-            help="folder, word2vec, word2vec-bin, glove, fasttext-vec, gensim, npz, parquet, spacy, model2vec, "
+            help="Format: folder, word2vec, word2vec-bin, glove, fasttext-vec, gensim, npz, parquet, spacy, model2vec, "
             "sentence-transformers, projector or atlas. [default: by suffix]"
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Keep only so many words, the most frequent.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Keep only the N most frequent words.")] = None,
     replace_spaces: Annotated[
-        str | None, typer.Option(help="Put this for spaces in words, where a format cannot hold them.")
+        str | None, typer.Option(help="Replacement for spaces in words, if the format forbids them.")
     ] = None,
-    duplicates: Annotated[
-        str, typer.Option(help="A word twice with different vectors: error, or keep the first.")
-    ] = "error",
+    duplicates: Annotated[str, typer.Option(help="Words with two different vectors: error or first.")] = "error",
     tokenizer: Annotated[
         str | None,
-        typer.Option(help="unicode or whitespace. [default: the corpus's own]", rich_help_panel=_CARD),
+        typer.Option(help="Tokenizer: unicode or whitespace. [default: the corpus's own]", rich_help_panel=_CARD),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Title of the model card.", rich_help_panel=_CARD)] = None,
-    language: Annotated[
-        str | None, typer.Option(help="Code of the language, such as en.", rich_help_panel=_CARD)
-    ] = None,
+    language: Annotated[str | None, typer.Option(help="Language code, such as en.", rich_help_panel=_CARD)] = None,
     license: Annotated[str | None, typer.Option(help="License of the vectors.", rich_help_panel=_CARD)] = None,
     scores: Annotated[
-        str | None, typer.Option(help="File that firth evaluate --json printed.", rich_help_panel=_CARD)
+        str | None, typer.Option(help="File with the output of firth evaluate --json.", rich_help_panel=_CARD)
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -53,8 +49,8 @@ def convert(
     from firthian.vectors.loading import refuse_counts
 
     chosen = format_for(target, to)
-    given = {"tokenizer": tokenizer, "name": name, "language": language, "license": license, "scores": scores}
-    options: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
+    card = {"tokenizer": tokenizer, "name": name, "language": language, "license": license, "scores": scores}
+    options: dict[str, Any] = {option: value for option, value in card.items() if value is not None}
     if scores is not None:
         options["scores"] = _read_scores(Path(scores))
     check_not_source(target, source)
@@ -68,11 +64,11 @@ def convert(
     repaired = vectors.provenance.source.get("repaired", {})
     if json:
         shape = [len(vectors), vectors.vector_size]
-        show_json({"path": target, "format": chosen.name, "shape": shape, "repaired": repaired})
+        print_json({"path": target, "format": chosen.name, "shape": shape, "repaired": repaired})
         return
-    say(f"{len(vectors):,} words × {vectors.vector_size:,} dimensions in {target} ({chosen.name})")
+    print(f"{len(vectors):,} words × {vectors.vector_size:,} dimensions in {target} ({chosen.name})")
     for what, times in repaired.items():
-        say(f"put right in {source}: {what.replace('_', ' ')} ({times:,})")
+        print(f"repaired in {source}: {what.replace('_', ' ')} ({times:,})")
 
 
 def _read_scores(path: Path) -> Any:

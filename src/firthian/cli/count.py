@@ -1,4 +1,4 @@
-"""``firth count``: a corpus -> counts on disk."""
+"""``firth count`` and ``firth merge``: corpora to counts on disk."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from firthian.cli.options import (
     Json,
     Memory,
     Output,
+    RequiredOutput,
     Resume,
     Seed,
     Workers,
     counting_flags,
-    say,
-    show_json,
+    print_json,
+    require_output,
 )
 from firthian.runtime.progress import on_terminal
 
@@ -33,66 +34,79 @@ def count(
     workers: Workers = None,
     cluster: Cluster = None,
     seed: Seed = 1,
-    dtype: Annotated[str, typer.Option(help="Stored type: float32 or float64.")] = "float32",
+    dtype: Annotated[str, typer.Option(help="Type of the stored counts: float32 or float64.")] = "float32",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only estimate tokens, words, pairs, memory and time.")
+        bool, typer.Option("--dry-run", help="Estimate tokens, words, pairs, memory and time, then stop.")
     ] = False,
     resume: Resume = False,
     force: Force = False,
     json: Json = False,
     counting: Any = None,
 ) -> None:
-    """Count which words occur near which."""
+    """Count word co-occurrences in a corpus."""
     from firthian.counts.counting import count as count_corpus
     from firthian.counts.estimate import estimate
     from firthian.disk.stopping import catching_signals
-    from firthian.errors import FirthianError
     from firthian.text.readers import Files
 
     settings = counting.settings()
     source = Files(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
     if dry_run:
-        result = estimate(source, workers=workers, memory=memory, seed=seed, dtype=dtype, **settings)
-        show_json(result.to_dict()) if json else say(result.describe())
+        expected = estimate(source, workers=workers, memory=memory, seed=seed, dtype=dtype, **settings)
+        print_json(expected.to_dict()) if json else print(expected.describe())
         return
-    if output is None:
-        raise FirthianError("there is no place for the counts", hint="name a folder with -o")
+    output = require_output(output)
     with catching_signals(), on_terminal() as progress:
         counts = count_corpus(
             source, output, memory=memory, workers=workers, cluster=cluster, seed=seed, dtype=dtype, resume=resume,
             force=force, progress=progress, **settings,
         )  # fmt: skip
     if json:
-        show_json(
-            {
-                "path": str(Path(output)),
-                "words": len(counts.vocabulary),
-                "pairs": counts.pairs,
-                **counts.record,
-            }
-        )
+        facts = {"path": str(Path(output)), "words": len(counts.vocabulary), "pairs": counts.pairs}
+        print_json({**facts, **counts.record})
         return
-    say(summary(counts))
+    print(_summary(counts))
 
 
-def summary(counts: Any) -> str:
-    """Say in a few lines what was counted, and what was left out."""
-    found, kept = counts.record["corpus"], counts.record["vocabulary"]
+def _summary(counts: Any) -> str:
+    """Describe in a few lines what was counted and what was left out."""
+    corpus, vocabulary, settings = (counts.record[part] for part in ("corpus", "vocabulary", "settings"))
     lines = [
-        f"{found['tokens']:,} tokens in {found['documents']:,} documents, {found['types']:,} different words",
-        f"{kept['words']:,} words kept (min count {counts.record['settings']['min_count']}), "
-        f"{found['tokens'] - kept['tokens']:,} tokens of other words left out",
+        f"{corpus['tokens']:,} tokens in {corpus['documents']:,} documents, {corpus['types']:,} distinct words",
+        f"{vocabulary['words']:,} words kept (min count {settings['min_count']}), "
+        f"{corpus['tokens'] - vocabulary['tokens']:,} tokens of other words dropped",
         f"{counts.pairs:,} pairs in {counts.path}",
     ]
     if counts.record["phrases"]:
         lines.insert(1, f"{counts.record['phrases']:,} phrases joined")
-    if found["undecodable_bytes"]:
+    if corpus["undecodable_bytes"]:
         lines.append(
-            f"{found['undecodable_bytes']:,} bytes were not UTF-8 and were replaced (--strict makes them an error)"
+            f"{corpus['undecodable_bytes']:,} bytes that are not UTF-8 replaced (--strict makes this an error)"
         )
-    if kept["absent"]:
-        limits = counts.record["settings"]
-        others = limits["min_count"] > 1 or limits["max_vocab"] is not None or limits["stop_words"] is not None
-        why = "do not occur, or were left out by other limits" if others else "do not occur"
-        lines.append(f"{kept['absent']:,} words of the given list {why}")
+    if vocabulary["absent"]:
+        limited = settings["min_count"] > 1 or settings["max_vocab"] is not None or settings["stop_words"] is not None
+        reason = "do not occur, or were excluded by other limits" if limited else "do not occur"
+        lines.append(f"{vocabulary['absent']:,} words of the given list {reason}")
     return "\n".join(lines)
+
+
+@app.command()
+def merge(
+    counts: Annotated[list[str], typer.Argument(help="Counts folders made with the same options.")],
+    output: RequiredOutput,
+    workers: Workers = None,
+    force: Force = False,
+) -> None:
+    """Add up the counts of several corpora."""
+    from firthian.counts.merging import merge as merge_counts
+    from firthian.counts.merging import same_corpus
+    from firthian.disk.artifact import check_not_source
+    from firthian.disk.stopping import catching_signals
+
+    for path in counts:
+        check_not_source(output, path)
+    with catching_signals():
+        merged = merge_counts(counts, output, workers=workers, force=force)
+    print(f"{len(merged.vocabulary):,} words, {merged.pairs:,} pairs in {output}")
+    for first, second in same_corpus(merged.record["merged"]):
+        print(f"{counts[first]} and {counts[second]} are counts of the same text, which now counts twice")

@@ -1,14 +1,14 @@
-"""Examples that ``--help`` shows, by verb. The tests check that each is a command that exists."""
+"""Examples shown by ``--help``. Tests check that every command and flag exists."""
 
 from __future__ import annotations
 
 #: ``firth`` itself, then verbs; sub-verbs as ``datasets fetch``.
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "firth": (
-        "firth demo                                        see it work on a small corpus",
-        "firth train corpus.txt -o vectors                 text to vectors, in one go",
-        "firth neighbors vectors tea coffee                which words are near?",
-        "firth evaluate vectors                            how good are they?",
+        "firth demo                                        run the whole flow on a small corpus",
+        "firth train corpus.txt -o vectors                 from text to vectors",
+        "firth neighbors vectors tea coffee                nearest neighbors",
+        "firth evaluate vectors                            quality on standard tests",
     ),
     "count": (
         "firth count corpus.txt --dry-run",

@@ -1,4 +1,4 @@
-"""What ``--help`` looks like: verbs and flags in groups, examples at the end."""
+"""The layout of ``--help``: verbs and flags in groups, examples at the end."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typer.core import TyperCommand, TyperGroup
 
 from firthian.cli.examples import EXAMPLES
 
-#: The verbs by what one wants, in the order of the flow; each is a module of this package.
+#: The verbs by task, in the order of the flow.
 GROUPS = {
     "From text to vectors": ("count", "merge", "train", "add", "models"),
-    "Ask vectors": ("neighbors", "analogy", "similarity", "uncertain", "score"),
+    "Query vectors": ("neighbors", "analogy", "similarity", "uncertain", "score"),
     "Test and compare": ("evaluate", "compare"),
     "Classify texts": ("adapt", "classify"),
-    "Look at vectors": ("map", "explore"),
+    "Visualize vectors": ("map", "explore"),
     "Files and data": ("info", "convert", "datasets", "demo"),
 }
 
-#: What stands for the value of a flag, where its kind (a number, a name) does not say enough.
+#: Placeholders for the values of flags that need more than their type (a number, a name).
 _VALUES = {
     "output": "PATH", "memory": "SIZE", "settings": "NAME=VALUE", "vocabulary": "FILE", "stop_words": "FILE",
     "scores": "FILE", "file": "FILE", "html": "FILE", "counts": "COUNTS", "vectors": "VECTORS", "model": "RECIPE",
@@ -31,18 +31,18 @@ _VALUES = {
 
 
 def _value_of(parameter: Any, record: str) -> str:
-    """Say what a flag takes: a whole number N, another number X, or a name; ``record`` is typer's own first column."""
+    """Return the placeholder of a flag's value: N for integers, X for reals, or NAME; ``record`` is typer's first column."""
     if parameter.metavar:
         return str(parameter.metavar)
     if parameter.name in _VALUES:
         return _VALUES[parameter.name]
-    # After the flags come "INTEGER", "FLOAT RANGE" and the like, in the manner of the release.
+    # Depending on the release, typer writes "INTEGER", "FLOAT RANGE" and the like after the flags.
     kind = record.rpartition("--")[2].partition(" ")[2].lower()
     return "X" if "float" in kind else "N" if "int" in kind else "NAME"
 
 
 def _argument(parameter: Any) -> str:
-    """Name an argument as the usage line and the list of arguments do."""
+    """Return the name of an argument as shown in the usage line."""
     many = parameter.nargs == -1
     name = str(parameter.metavar or parameter.name.upper()).removesuffix("...") + ("..." if many else "")
     return name if parameter.required else f"[{name}]"
@@ -61,14 +61,14 @@ def _row(parameter: Any, context: Any) -> tuple[str, str] | None:
 
 
 class Verb(TyperCommand):
-    """A verb whose flags are shown in their groups, with examples."""
+    """A verb whose help shows flags in groups, and examples."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Name what the verb takes."""
-        return ["[OPTIONS]", *(_argument(one) for one in self.params if one.param_type_name == "argument")]
+        """Return the parts of the usage line."""
+        return ["[OPTIONS]", *(_argument(item) for item in self.params if item.param_type_name == "argument")]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the groups of flags: what belongs to no group comes first."""
+        """Write the groups of flags; those without a group come first."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             row = _row(parameter, ctx)
@@ -85,22 +85,24 @@ class Verb(TyperCommand):
 
 
 class Verbs(TyperGroup):
-    """A command whose verbs are shown in groups; each line is the whole first sentence of a verb's help."""
+    """A command whose help lists verbs in groups, each with the first sentence of its help."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the groups of verbs; sub-verbs have none."""
-        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        groups: dict[str, Sequence[str]] = dict(GROUPS) if set(found) >= {"count", "train"} else {"Commands": [*found]}
-        width = max(map(len, found))
+        """Write the groups of verbs; sub-verbs have no groups."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        groups: dict[str, Sequence[str]] = (
+            dict(GROUPS) if set(commands) >= {"count", "train"} else {"Commands": [*commands]}
+        )
+        width = max(map(len, commands))
         for title, names in groups.items():
-            rows = [(f"{name:<{width}}", _summary(found[name])) for name in names if found[name] is not None]
+            rows = [(f"{name:<{width}}", _summary(commands[name])) for name in names if commands[name] is not None]
             _write(formatter, title, rows)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples."""
         _write_lines(formatter, "Examples", EXAMPLES.get(ctx.command_path.removeprefix("firth "), ()))
         if ctx.command_path == "firth":
-            _write_lines(formatter, "More", ("firth VERB --help says all about a verb.",))
+            _write_lines(formatter, "More", ("firth VERB --help describes a verb.",))
 
 
 def _summary(command: Any) -> str:
@@ -115,7 +117,7 @@ def _write(formatter: Any, title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 
 def _write_lines(formatter: Any, title: str, lines: Iterable[str]) -> None:
-    """Write lines as they are: an example must not be broken."""
+    """Write lines unwrapped: examples must not be broken."""
     lines = list(lines)
     if lines:
         with formatter.section(title):

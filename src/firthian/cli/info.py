@@ -1,4 +1,4 @@
-"""``firth info``: describe any artifact."""
+"""``firth info``: what counts or vectors on disk are, and where they come from."""
 
 from __future__ import annotations
 
@@ -8,19 +8,71 @@ from typing import Annotated, Any
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Json, say, show_json
+from firthian.cli.options import Json, print_json
 
 
 @app.command()
 def info(
-    path: Annotated[str, typer.Argument(help="A folder of counts, or vectors in any format.")],
+    path: Annotated[str, typer.Argument(help="Counts folder, or vectors in any format.")],
     json: Json = False,
 ) -> None:
-    """Describe counts or vectors: size, options, where they come from."""
-    from firthian.cli.inspect import describe
-
+    """Describe counts or vectors: size, options, provenance."""
     facts = describe(Path(path))
-    show_json(facts) if json else say("\n".join(_lines(facts)))
+    print_json(facts) if json else print("\n".join(_lines(facts)))
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Return the kind, shape and provenance of counts or vectors."""
+    from firthian.counts.counts import Counts
+    from firthian.errors import FirthianError
+
+    if not path.exists():
+        raise FirthianError(f"{path} does not exist", hint="check the path")
+    if (path / "counts.json").is_file():
+        counts = Counts.load(path)
+        return {
+            "kind": "counts",
+            "shape": list(counts.shape),
+            "pairs": counts.pairs,
+            "total": counts.total,
+            "bytes": _size(path),
+            "options": counts.options.as_dict(),
+            "provenance": counts.record,
+        }
+    return _describe_vectors(path)
+
+
+def _describe_vectors(path: Path) -> dict[str, Any]:
+    import numpy as np
+
+    from firthian.disk.artifact import kind_of
+    from firthian.errors import FirthianError
+    from firthian.vectors.formats import read_vectors, sniff
+
+    kind = kind_of(path)
+    # Exports for other tools may be readable as vectors.
+    if kind not in (None, "vectors", "export"):
+        raise FirthianError(
+            f"{path} holds {kind}, not counts or vectors", hint="pass a counts folder, or vectors in any format"
+        )
+    format = sniff(path)
+    vectors = read_vectors(path, format.name)
+    return {
+        "kind": "vectors",
+        "shape": [len(vectors), vectors.vector_size],
+        "format": format.name,
+        "layout": "dense" if isinstance(vectors.matrix, np.ndarray) else "sparse",
+        "contexts": vectors.contexts is not None,
+        "extras": {name: list(array.shape) for name, array in vectors.extras.items()},
+        "bytes": _size(path),
+        "provenance": vectors.provenance.to_dict(),
+    }
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, or of all files in a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(item.stat().st_size for item in files if item.is_file())
 
 
 def _lines(facts: dict[str, Any], indent: str = "") -> list[str]:
@@ -34,16 +86,13 @@ def _lines(facts: dict[str, Any], indent: str = "") -> list[str]:
             for number, item in enumerate(value, start=1):
                 lines += [f"{indent}{name} {number}", *_lines(item, indent + "  ")]
         else:
-            if isinstance(value, list):
-                shown = ", ".join(f"{item:.10g}" if isinstance(item, float) else str(item) for item in value)
-            else:
-                shown = _one(value)
+            shown = ", ".join(_shown(item, "") for item in value) if isinstance(value, list) else _shown(value, ",")
             lines.append(f"{indent}{name:<18} {shown}")
     return lines
 
 
-def _one(value: object) -> str:
+def _shown(value: object, separator: str) -> str:
     if isinstance(value, float):
-        # The last digits of a sum are rounding's; --json has them all.
-        return f"{value:,.10g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        # The last digits of a sum are rounding errors; --json prints them all.
+        return f"{value:{separator}.10g}"
+    return f"{value:{separator}}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""``firth map``: words on a plane, as a picture or a page; or a cloud of a word's contexts."""
+"""``firth map``: a two-dimensional map of words, or a cloud of one word's contexts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Seed, Workers, refuse_idle, say
+from firthian.cli.options import Force, Seed, Workers, refuse_idle
 from firthian.runtime.progress import on_terminal
 
-#: Flags that only one of the two pictures heeds, and what to say to whom draws the other.
-_OF_CLOUDS = ("order", "min_count", "skip_frequent"), "without --cloud"
-_OF_MAPS = (
+#: Flags that affect only one of the two pictures, and when they have no effect.
+_CLOUD_FLAGS = ("order", "min_count", "skip_frequent"), "without --cloud"
+_MAP_FLAGS = (
     ("method", "limit", "words", "clusters", "perplexity", "labels", "size", "seed", "workers", "no_cache"),
-    "of a --cloud, which shows the contexts of one word",
+    "with --cloud, which shows the contexts of one word",
 )
 
 
@@ -23,37 +23,35 @@ _OF_MAPS = (
 def draw_map(
     context: typer.Context,
     source: Annotated[
-        str, typer.Argument(metavar="VECTORS", help="Vectors in any form; with --cloud, a folder of counts.")
+        str, typer.Argument(metavar="VECTORS", help="Vectors in any format; a counts folder with --cloud.")
     ],
-    output: Annotated[str, typer.Option("-o", "--output", help="The file to write: .html, .png or .svg.")],
-    method: Annotated[str, typer.Option(help="tsne, umap or pca.")] = "tsne",
-    limit: Annotated[int, typer.Option(help="So many words, the most frequent.", min=2)] = 2000,
+    output: Annotated[str, typer.Option("-o", "--output", help="Output file: .html, .png or .svg.")],
+    method: Annotated[str, typer.Option(help="Projection: tsne, umap or pca.")] = "tsne",
+    limit: Annotated[int, typer.Option(help="Number of words, the most frequent first.", min=2)] = 2000,
     words: Annotated[
-        str | None, typer.Option(help="Only these words, with commas between, or a file with one a line.")
+        str | None, typer.Option(help="Words to draw: comma-separated, or a file with one per line.")
     ] = None,
-    clusters: Annotated[int, typer.Option(help="Groups to color.", min=1, max=100)] = 12,
-    perplexity: Annotated[float, typer.Option(help="Of t-SNE: about how many neighbors matter.")] = 30.0,
-    labels: Annotated[int | None, typer.Option(help="At most so many labels in a picture.", min=0)] = None,
-    size: Annotated[float, typer.Option(help="Inches of a picture's side.", min=2, max=60)] = 10.0,
-    cloud: Annotated[str | None, typer.Option(help="Draw a cloud of this word's contexts, from counts.")] = None,
-    order: Annotated[str, typer.Option(help="Choose a cloud's contexts by pmi or count.")] = "pmi",
-    min_count: Annotated[float, typer.Option(help="Leave out a cloud's contexts counted less often.", min=0)] = 5.0,
-    skip_frequent: Annotated[
-        int, typer.Option(help="Leave out a cloud's contexts that are among the so many most frequent words.", min=0)
-    ] = 0,
+    clusters: Annotated[int, typer.Option(help="Number of colored clusters.", min=1, max=100)] = 12,
+    perplexity: Annotated[float, typer.Option(help="Perplexity of t-SNE: the effective number of neighbors.")] = 30.0,
+    labels: Annotated[int | None, typer.Option(help="Largest number of labels in a picture.", min=0)] = None,
+    size: Annotated[float, typer.Option(help="Side of the picture, in inches.", min=2, max=60)] = 10.0,
+    cloud: Annotated[str | None, typer.Option(help="Draw a cloud of this word's contexts instead.")] = None,
+    order: Annotated[str, typer.Option(help="Rank the contexts of a cloud by pmi or count.")] = "pmi",
+    min_count: Annotated[float, typer.Option(help="Skip contexts of a cloud that co-occur less often.", min=0)] = 5.0,
+    skip_frequent: Annotated[int, typer.Option(help="Skip contexts among the N most frequent words.", min=0)] = 0,
     seed: Seed = 1,
     workers: Workers = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute anew, and keep nothing.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cached map.")] = False,
     force: Force = False,
 ) -> None:
-    """Draw a map of words, or a cloud of the company a word keeps."""
+    """Draw a map of words, or a cloud of one word's contexts."""
     from firthian.disk.figures import check_picture
     from firthian.explore.map_plot import SUFFIXES, write_map
     from firthian.explore.projection import ProjectionOptions
     from firthian.explore.word_map import make_map
     from firthian.vectors.loading import open_vectors
 
-    refuse_idle(context, *(_OF_CLOUDS if cloud is None else _OF_MAPS))
+    refuse_idle(context, *(_CLOUD_FLAGS if cloud is None else _MAP_FLAGS))
     if cloud is not None:
         _draw_cloud(source, cloud, output, force, order=order, min_count=min_count, skip_frequent=skip_frequent)
         return
@@ -61,22 +59,22 @@ def draw_map(
     options = ProjectionOptions(method, perplexity, seed)
     vectors = open_vectors(source)
     with on_terminal() as progress:
-        made = make_map(
+        drawn = make_map(
             vectors, limit=limit, words=_read_words(words), options=options, clusters=clusters, folder=source,
             keep=not no_cache, workers=workers, progress=progress,
         )  # fmt: skip
         progress.start("drawing")
-        shown = write_map(made, output, title=_title(source, method), labels=labels, size=size, force=force)
-    say(f"{output}: {len(made):,} words, {shown:,} with a label")
+        shown = write_map(drawn, output, title=_title(source, method), labels=labels, size=size, force=force)
+    print(f"{output}: {len(drawn):,} words, {shown:,} with a label")
 
 
 def _draw_cloud(source: str, word: str, output: str, force: bool, **choice: Any) -> None:
     from firthian.counts.counts import Counts
     from firthian.explore.contexts import plot_cloud
 
-    made = plot_cloud(Counts.load(source, verify=False), word, output, force=force, **choice)
-    missing = f", {len(made.left_out)} more found no place" if made.left_out else ""
-    say(f"{output}: {len(made.drawn)} contexts of {word}{missing}")
+    picture = plot_cloud(Counts.load(source, verify=False), word, output, force=force, **choice)
+    missing = f", {len(picture.left_out)} more did not fit" if picture.left_out else ""
+    print(f"{output}: {len(picture.drawn)} contexts of {word}{missing}")
 
 
 def _title(source: str, method: str) -> str:
@@ -84,12 +82,12 @@ def _title(source: str, method: str) -> str:
     return f"{Path(source).name} ({names[method]})"
 
 
-def _read_words(given: str | None) -> list[str] | None:
-    """Return the words of a list or of a file."""
+def _read_words(text: str | None) -> list[str] | None:
+    """Return the words of a comma-separated list or of a file."""
     from firthian.text.word_lists import word_lines
 
-    if given is None:
+    if text is None:
         return None
-    if Path(given).is_file():
-        return word_lines(given)
-    return [word.strip() for word in given.split(",") if word.strip()]
+    if Path(text).is_file():
+        return word_lines(text)
+    return [word.strip() for word in text.split(",") if word.strip()]

@@ -1,4 +1,4 @@
-"""``firth models``: every recipe, from one registry."""
+"""``firth models``: every recipe and its options."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Json, say, show_json
+from firthian.cli.options import Json, print_json
 
 
 @app.command()
 def models(
-    name: Annotated[str | None, typer.Argument(help="One recipe, with all its options.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Recipe to describe, with all its options.")] = None,
     json: Json = False,
 ) -> None:
     """List the recipes, or describe one."""
@@ -37,25 +37,31 @@ def models(
 
     chosen = [find_recipe(name)] if name else list(RECIPES)
     if json:
-        show_json([facts(recipe) for recipe in chosen])
+        print_json([facts(recipe) for recipe in chosen])
         return
     if not name:
         width = max(len(recipe.name) for recipe in RECIPES)
         for recipe in RECIPES:
             also = f" (also {', '.join(recipe.aliases)})" if recipe.aliases else ""
-            say(f"{recipe.name:<{width}}  {recipe.summary}{also}")
-        say(f"\nThe default is {DEFAULT_RECIPE}. firth models NAME shows a recipe's options.")
+            print(f"{recipe.name:<{width}}  {recipe.summary}{also}")
+        print(f"\nThe default is {DEFAULT_RECIPE}. firth models NAME lists a recipe's options.")
         return
     recipe = chosen[0]
-    say(f"{recipe.name}: {recipe.summary}\n  paper      {recipe.paper}")
+    print(f"{recipe.name}: {recipe.summary}\n  paper      {recipe.paper}")
     if recipe.aliases:
-        say(f"  also       {', '.join(recipe.aliases)}")
+        print(f"  also       {', '.join(recipe.aliases)}")
     if recipe.counting:
-        say(f"  counting   {', '.join(f'{key}={value}' for key, value in recipe.counting.items())}")
+        print(f"  counting   {', '.join(f'{key}={value}' for key, value in recipe.counting.items())}")
     if recipe.dimension:
         large = recipe.usual_dimension(LARGE_TEXT)
-        more = f", {large} from {LARGE_TEXT // 10**6} M tokens on" if large != recipe.dimension else ""
+        more = f", {large} from {LARGE_TEXT // 10**6} M tokens up" if large != recipe.dimension else ""
         more += ", or chosen by --dim auto" if recipe.chooses_dimension else ""
+<<<<<<< HEAD
         say(f"  dimension  {recipe.dimension}{more}")
     for option in recipe.options.values():
         say(f"  --set {option.name}={option.default}\n        {option.help}")
+=======
+        print(f"  dimension  {recipe.dimension}{more}")
+    for option in recipe.options:
+        print(f"  --set {option.name}={option.default}\n        {option.help}")
+>>>>>>> dfb1cb7 (Command line: verbs of one subject in one file, plain help texts and messages)

@@ -14,23 +14,22 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-Output = Annotated[str | None, typer.Option("-o", "--output", help="The folder to write.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing target.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", help="Output folder.")]
+RequiredOutput = Annotated[str, typer.Option("-o", "--output", help="Output folder.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Memory = Annotated[
-    str | None, typer.Option(help="Memory budget, such as 4GB. [default: three quarters of what is free]")
-]
+Memory = Annotated[str | None, typer.Option(help="Memory budget, such as 4GB. [default: 3/4 of free memory]")]
 Workers = Annotated[
-    int | None, typer.Option(help="Parallel workers; the result does not depend on it. [default: every core]")
+    int | None, typer.Option(help="Parallel workers; results do not depend on it. [default: all cores]")
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option(help="Work on a Ray cluster: auto, ray://HOST:PORT, or local:N; the result does not depend on it."),
+    typer.Option(help="Ray cluster: auto, ray://HOST:PORT or local:N; results do not depend on it."),
 ]
-Source = Annotated[str, typer.Argument(metavar="VECTORS", help="A folder of vectors, or a file in any format.")]
-Topn = Annotated[int, typer.Option(help="How many words to show.", min=1)]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Source = Annotated[str, typer.Argument(metavar="VECTORS", help="Vectors folder, or a file in any format.")]
+Topn = Annotated[int, typer.Option(help="Number of words to list.", min=1)]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 _CORPUS = "Corpus"
 _WINDOWS = "Windows"
@@ -161,29 +160,33 @@ def _with_defaults_of_recipes(flag: inspect.Parameter) -> inspect.Parameter:
     return flag.replace(annotation=Annotated[kind, option])
 
 
-def say(text: str) -> None:
-    """Print plain text."""
-    print(text)
+def require_output(output: str | None) -> str:
+    """Return the output folder; raise if the user named none."""
+    from firthian.errors import FirthianError
+
+    if output is None:
+        raise FirthianError("no output folder", hint="pass -o FOLDER")
+    return output
 
 
-def show_json(value: Any, indent: int | None = 1) -> None:
-    """Print JSON; where the output is not UTF-8, as JSON spells letters and not as Python does."""
+def print_json(value: Any, indent: int | None = 1) -> None:
+    """Print JSON; if the output is not UTF-8, with JSON's escapes instead of Python's."""
     plain = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
     print(json_module.dumps(value, indent=indent, ensure_ascii=not plain))
 
 
-def refuse_idle(context: typer.Context, names: Iterable[str], why: str, hint: str = "leave it out") -> None:
-    """Refuse flags, by their parameters' names, that would do nothing here; ``why`` goes on with "FLAG says nothing"."""
+def refuse_idle(context: typer.Context, names: Iterable[str], when: str, hint: str = "omit it") -> None:
+    """Raise if the user typed a flag that has no effect ``when``; flags by their parameters' names."""
     from firthian.errors import FirthianError
 
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            raise FirthianError(f"--{name.replace('_', '-')} says nothing {why}", hint)
+            raise FirthianError(f"`{name}` has no effect {when}", hint)
 
 
 def read_names(text: str, what: str) -> list[str]:
-    """Read names with commas between, each of which may be there once."""
+    """Split comma-separated names; raise on duplicates."""
     from firthian.errors import FirthianError
 
     names = [name.strip() for name in text.split(",")]
@@ -194,26 +197,26 @@ def read_names(text: str, what: str) -> list[str]:
 
 
 def read_settings(pairs: list[str], **flags: Any) -> dict[str, Any]:
-    """Read ``name=value`` settings, and those that have a flag of their own; each may be given once."""
+    """Parse ``name=value`` settings and add those that have flags of their own; raise on duplicates."""
     from firthian.errors import FirthianError
 
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise FirthianError(f"--set {pair} is not name=value", hint="write it as --set name=value")
+            raise FirthianError(f"expected name=value after --set, got {pair!r}", hint="write --set name=value")
         name = name.strip().replace("-", "_")
         if name in settings:
             raise FirthianError(f"--set {name} is given twice", hint="give it once")
         settings[name] = value.strip()
-    said = {name: value for name, value in flags.items() if value is not None}
-    for name in settings.keys() & said.keys():
+    typed = {name: value for name, value in flags.items() if value is not None}
+    for name in settings.keys() & typed.keys():
         raise FirthianError(f"{name} is given as a flag and with --set {name}", hint="give it once")
-    return {**settings, **said}
+    return {**settings, **typed}
 
 
 def find_source(paths: list[str], counting: dict[str, Any]) -> Any:
-    """Take one folder of counts as it is, anything else as a corpus; its reader's settings leave ``counting``."""
+    """Return a counts folder as it is, anything else as a corpus; the reader's settings are removed from ``counting``."""
     from firthian.text.readers import Files
 
     if len(paths) == 1 and (Path(paths[0]) / "counts.json").is_file():

@@ -8,23 +8,19 @@ from typing import Annotated
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Json, say, show_json
+from firthian.cli.options import Json, print_json
 
 
 @app.command()
 def score(
     vectors: Annotated[str, typer.Argument(help="Vectors of the recipes psd or psd-blockwise.")],
-    corpus: Annotated[list[str], typer.Argument(help="Files or -, one document a line.")],
+    corpus: Annotated[list[str], typer.Argument(help="Files or -, one document per line.")],
     counts: Annotated[str | None, typer.Option(help="Training counts; adds the residuals of seen pairs.")] = None,
     normalize: Annotated[
-        bool, typer.Option("--normalize", help="Let the probabilities of all words sum to one (slower).")
+        bool, typer.Option("--normalize", help="Normalize the probabilities over all words (slower).")
     ] = False,
     topn: Annotated[
-        int,
-        typer.Option(
-            help="How many surprising words to show, each with log P(word | its context) - log P(word), lowest first.",
-            min=0,
-        ),
+        int, typer.Option(help="Surprising words to list, by log P(word | context) - log P(word).", min=0)
     ] = 5,
     tokenizer: Annotated[
         str | None,
@@ -32,26 +28,26 @@ def score(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print how likely documents are, and which words surprised."""
+    """Print the log-likelihood of documents and their surprising words."""
     from firthian.counts.counts import Counts
     from firthian.errors import FirthianError
     from firthian.text.readers import Files
     from firthian.vectors.documents import tokenizer_of
     from firthian.vectors.likelihood import TextModel, read_documents
-    from firthian.vectors.vectors import Vectors
+    from firthian.vectors.loading import open_vectors
 
     documents = Files(corpus)
-    loaded = Vectors.load(vectors)
+    opened = open_vectors(vectors)
     model = TextModel(
-        loaded, Counts.load(counts) if counts else None, "seen" if counts else "none", normalize=normalize
+        opened, Counts.load(counts) if counts else None, "seen" if counts else "none", normalize=normalize
     )
-    # A function that cut the corpus is called only where the user names it: files come from anywhere.
-    cut = tokenizer_of(loaded, tokenizer)
+    # Never run a tokenizer function because a file names it: files may come from anywhere.
+    chosen = tokenizer_of(opened, tokenizer)
     number = 0
     replaced: list[int] = []
-    for number, tokens in enumerate(read_documents(documents, loaded, cut, replaced.append), start=1):
+    for number, tokens in enumerate(read_documents(documents, opened, chosen, replaced.append), start=1):
         if number == 1 and not json:
-            say(
+            print(
                 f"{'document':>8} {'tokens':>7} {'unknown':>7} {'log-likelihood':>15} {'per token':>9}  surprising words"
             )
         result = model.log_prob(tokens)
@@ -65,14 +61,12 @@ def score(
                 "log_likelihood": result.total,
                 "surprises": [{"word": word, "gain": gain} for word, gain in surprises],
             }
-            show_json(record, indent=None)
+            print_json(record, indent=None)
             continue
         shown = ", ".join(f"{word} {gain:.1f}" for word, gain in surprises)
         each = f"{result.total / known:.3f}" if known else "-"
-        say(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9}  {shown}")
+        print(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9}  {shown}")
     if any(replaced):
-        print(f"{sum(replaced):,} bytes were not UTF-8 and were replaced", file=sys.stderr)
+        print(f"{sum(replaced):,} bytes that are not UTF-8 replaced", file=sys.stderr)
     if number == 0:
-        raise FirthianError(
-            f"{', '.join(corpus)}: there is no document to score", hint="give text, one document a line"
-        )
+        raise FirthianError(f"{', '.join(corpus)}: no documents to score", hint="pass text, one document per line")

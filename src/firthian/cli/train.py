@@ -1,4 +1,4 @@
-"""``firth train``: counts or a corpus -> vectors."""
+"""``firth train`` and ``firth add``: counts or a corpus to vectors, and new words into trained vectors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from firthian.cli.options import (
     Json,
     Memory,
     Output,
+    RequiredOutput,
     Resume,
     Seed,
     Workers,
     counting_flags,
     find_source,
+    print_json,
     read_settings,
-    say,
-    show_json,
+    require_output,
 )
 from firthian.runtime.progress import on_terminal
 
@@ -35,41 +36,42 @@ if TYPE_CHECKING:
 @counting_flags
 def train(
     source: Annotated[
-        list[str], typer.Argument(help="A folder of counts, or corpus files and folders, or -; for sparse, vectors.")
+        list[str], typer.Argument(help="Counts folder, or corpus files, folders or -; vectors for sparse.")
     ],
     model: Annotated[
-        str | None, typer.Option("-m", "--model", help="The recipe; see firth models. [default: sgns]")
+        str | None, typer.Option("-m", "--model", help="Recipe; see firth models. [default: sgns]")
     ] = None,
     output: Output = None,
     vector_size: Annotated[
-        str | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors; auto for bayes.")
+        str | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors; bayes accepts auto.")
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Sweeps or passes, where the recipe has them.")] = None,
-    negative: Annotated[float | None, typer.Option(help="Negative samples k, where the recipe has them.")] = None,
-    covariance: Annotated[str | None, typer.Option(help="full or diagonal, for bayes.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="An option of the recipe: name=value.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Sweeps over the data, for iterative recipes.")] = None,
+    negative: Annotated[
+        float | None, typer.Option(help="Negative samples per pair, for recipes that use them.")
+    ] = None,
+    covariance: Annotated[str | None, typer.Option(help="Posterior covariance of bayes: full or diagonal.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Recipe option. Repeatable.")] = None,
     stream: Annotated[
-        str | None,
-        typer.Option(
-            help="Of bayes-svi: learn as documents come, keep the state in this folder, go on if it is there."
-        ),
+        str | None, typer.Option(help="Learn bayes-svi from a stream; keep or resume its state here.")
     ] = None,
     seed: Seed = 1,
     memory: Memory = None,
     workers: Workers = None,
     cluster: Cluster = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate sizes, memory, disk and time.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate sizes, memory, disk and time, then stop.")
+    ] = False,
     checkpoint_every: Annotated[
-        float | None, typer.Option(help="Seconds between two saved steps; 0 saves every step. [default: 30]")
+        float | None, typer.Option(help="Seconds between checkpoints; 0 saves every step. [default: 30]")
     ] = None,
     resume: Resume = False,
     force: Force = False,
     json: Json = False,
     counting: Any = None,
 ) -> None:
-    """Learn word vectors from counts or a corpus.
+    """Train word vectors on counts or a corpus.
 
-    A corpus is counted as the recipe likes best (firth models NAME says how); flags of counting change that.
+    Each recipe has its own counting defaults (see firth models NAME); counting flags override them.
     """
     from firthian.disk.stopping import catching_signals
     from firthian.errors import FirthianError
@@ -82,7 +84,9 @@ def train(
     data: Any
     if find_recipe(recipe).source == "vectors":
         if len(source) > 1:
-            raise FirthianError(f"the recipe {recipe} learns from one folder or file of vectors", hint="name only one")
+            raise FirthianError(
+                f"the recipe {recipe} takes one set of vectors, got {len(source)}", hint="pass only one"
+            )
         data = source[0]
     else:
         data = find_source(source, counting_settings)
@@ -90,23 +94,20 @@ def train(
         from firthian.learn.forecast import forecast
 
         if isinstance(dimension, str):
-            raise FirthianError(f"a dry run cannot judge --dim {dimension}", hint="give a number, such as --dim 50")
+            raise FirthianError(f"cannot estimate `vector_size={dimension}`", hint="pass a number, as in --dim 50")
         expected = forecast(
             data, recipe, vector_size=dimension, workers=workers, memory=memory, counting=counting_settings, **options
         )
-        show_json(expected.to_dict()) if json else say(expected.describe())
+        print_json(expected.to_dict()) if json else print(expected.describe())
         return
-    if output is None:
-        raise FirthianError("there is no place for the vectors", hint="name a folder with -o")
+    output = require_output(output)
     if stream is not None:
         from firthian.learn.bayes.stream_training import stream_settings
 
-        idle = {
-            "--memory": memory, "--cluster": cluster, "--checkpoint-every": checkpoint_every, "--resume": resume or None,
-        }  # fmt: skip
-        given = [flag for flag, value in idle.items() if value is not None]
-        if given:
-            raise FirthianError(f"{given[0]} has no meaning for a stream, which always goes on", hint="leave it out")
+        idle = {"memory": memory, "cluster": cluster, "checkpoint_every": checkpoint_every, "resume": resume or None}
+        for name, value in idle.items():
+            if value is not None:
+                raise FirthianError(f"`{name}` has no effect on a stream, which always resumes", hint="omit it")
         chosen = stream_settings(find_recipe(recipe), options, counting_settings, dimension, seed)
         _follow(data, stream, chosen, workers, Path(output), force, json)
         return
@@ -117,18 +118,18 @@ def train(
             checkpoint_every=checkpoint_every, stop=stop, **options,
         )  # fmt: skip
     for damaged in vectors.measured.pop("damaged_steps", ()):
-        print(f"firth: the saved step {damaged} was damaged; an earlier one was used", file=sys.stderr)
+        print(f"firth: checkpoint {damaged} was damaged; used an earlier one", file=sys.stderr)
     if json:
-        show_json({**vectors.provenance.to_dict(), **vectors.measured, "path": str(Path(output))})
+        print_json({**vectors.provenance.to_dict(), **vectors.measured, "path": str(Path(output))})
         return
-    took = vectors.measured
-    say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({took['seconds']:.1f} s)")
+    seconds = vectors.measured["seconds"]
+    print(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({seconds:.1f} s)")
 
 
 def _follow(
     corpus: Any, folder: str, settings: StreamSettings, workers: int | None, output: Path, force: bool, json: bool
 ) -> None:
-    """Learn from documents as they come."""
+    """Learn from documents as they arrive."""
     from firthian.disk.artifact import check_folder, check_not_source
     from firthian.disk.stopping import Interrupted, catching_signals
     from firthian.learn.bayes.stream_training import follow
@@ -141,34 +142,58 @@ def _follow(
         with PeakMemory() as peak, catching_signals() as stop, on_terminal() as progress:
             learned = follow(corpus, folder, settings, workers=workers, progress=progress, stop=stop)
     except Interrupted:
-        print(f"firth: what was learned so far is kept in {folder}", file=sys.stderr)
+        print(f"firth: the model learned so far is saved in {folder}", file=sys.stderr)
         raise
     vectors = learned.vectors(**settings.result)
     vectors.save(output, force=force)
     if json:
-        took = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
-        show_json(
-            {
-                **vectors.provenance.to_dict(),
-                **took,
-                "undecodable_bytes": learned.undecodable_bytes,
-                "path": str(output),
-            }
-        )
+        measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
+        more = {"undecodable_bytes": learned.undecodable_bytes, "path": str(output)}
+        print_json({**vectors.provenance.to_dict(), **measured, **more})
         return
-    say(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learned.tokens:,} tokens so far")
+    print(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learned.tokens:,} tokens so far")
     if learned.undecodable_bytes:
-        say(f"{learned.undecodable_bytes:,} bytes were not UTF-8 and were replaced (--strict makes them an error)")
+        print(f"{learned.undecodable_bytes:,} bytes that are not UTF-8 replaced (--strict makes this an error)")
     if learned.tokens < learned.options["population"]:
-        say(
-            f"the stream ended after {learned.tokens:,} of {learned.options['population']:,} tokens: intervals are as "
-            "narrow as if all had come"
+        print(
+            f"the stream ended after {learned.tokens:,} of {learned.options['population']:,} tokens; intervals are as "
+            "narrow as if all had been seen"
         )
 
 
-def _dimension(given: str | None) -> int | str | None:
-    """Read a number where it is one; what else is allowed depends on the recipe."""
+def _dimension(text: str | None) -> int | str | None:
+    """Convert a number; the recipe decides which words it accepts instead."""
     try:
-        return None if given is None else int(given)
+        return None if text is None else int(text)
     except ValueError:
-        return given
+        return text
+
+
+@app.command()
+def add(
+    vectors: Annotated[str, typer.Argument(help="Vectors of the recipes psd or psd-blockwise.")],
+    counts: Annotated[str, typer.Argument(help="Counts of new words together with known ones.")],
+    output: RequiredOutput,
+    ridge: Annotated[float, typer.Option(help="Ridge penalty mu on the new vectors.")] = 4.0,
+    workers: Workers = None,
+    force: Force = False,
+) -> None:
+    """Add words from new counts; existing vectors stay unchanged."""
+    from firthian.counts.counts import Counts
+    from firthian.disk.artifact import check_folder, check_not_source
+    from firthian.disk.stopping import catching_signals
+    from firthian.runtime.run import Run
+    from firthian.vectors.added import add_words
+    from firthian.vectors.loading import open_vectors
+
+    for path in (vectors, counts):
+        check_not_source(output, path)
+    check_folder(output, force)
+    with catching_signals(), on_terminal() as progress:
+        run = Run.create(workers=workers, progress=progress)
+        added = add_words(open_vectors(vectors), Counts.load(counts), ridge, run)
+        added.vectors.save(output, force=force)
+    print(f"{len(added.new):,} words added, {len(added.vectors):,} in {output}")
+    if added.unrelated:
+        shown = ", ".join(added.unrelated[:5])
+        print(f"{len(added.unrelated):,} words skipped: they share no pair with the trained ones: {shown} ...")

@@ -1,0 +1,155 @@
+"""``firth neighbors``, ``analogy``, ``similarity`` and ``uncertain``: questions about words, answered by vectors."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from firthian.cli.app import app
+from firthian.cli.options import Json, Seed, Source, Topn, print_json, refuse_idle
+
+
+@app.command()
+def neighbors(
+    vectors: Source,
+    words: Annotated[list[str], typer.Argument(help="Words to look up, each on its own.")],
+    topn: Topn = 10,
+    json: Json = False,
+) -> None:
+    """List the nearest neighbors of words. Bayesian vectors add intervals."""
+    from firthian.vectors.loading import open_vectors
+    from firthian.vectors.uncertainty import has_uncertainty
+
+    opened = open_vectors(vectors)
+    rows: list[list[dict[str, Any]]]
+    if has_uncertainty(opened):
+        rows = [[vars(item) for item in opened.most_similar_with_intervals(word, topn)] for word in words]
+    else:
+        rows = [
+            [{"word": neighbor, "score": score} for neighbor, score in items]
+            for items in opened.most_similar_many(words, topn)
+        ]
+    if json:
+        print_json([{"word": word, "neighbors": items} for word, items in zip(words, rows, strict=True)])
+        return
+    for word, items in zip(words, rows, strict=True):
+        print(word if items else f"{word} has no neighbors (its vector is zero)")
+        for item in items:
+            interval = f"  [{item['low']:.3f}, {item['high']:.3f}]" if "low" in item else ""
+            print(f"  {item['score']:7.4f}{interval}  {item['word']}")
+
+
+@app.command()
+def analogy(
+    vectors: Source,
+    a: Annotated[str, typer.Argument(help="A is to B ...")],
+    b: Annotated[str, typer.Argument(help="... as ...")],
+    c: Annotated[str, typer.Argument(help="... C is to the answer.")],
+    topn: Topn = 10,
+    method: Annotated[str, typer.Option(help="3cosadd or 3cosmul.")] = "3cosadd",
+    json: Json = False,
+) -> None:
+    """Complete an analogy: A is to B as C is to what?"""
+    from firthian.vectors.loading import open_vectors
+
+    answers = open_vectors(vectors).analogy(a, b, c, topn, method)
+    if json:
+        rows = [{"word": word, "score": score} for word, score in answers]
+        print_json({"a": a, "b": b, "c": c, "method": method, "answers": rows})
+        return
+    print(f"{a} is to {b} as {c} is to")
+    for word, score in answers:
+        print(f"  {score:7.4f}  {word}")
+
+
+@app.command()
+def similarity(
+    vectors: Source,
+    first: Annotated[str, typer.Argument(metavar="W1", help="A word.")],
+    second: Annotated[str, typer.Argument(metavar="W2", help="Another word.")],
+    json: Json = False,
+) -> None:
+    """Print the cosine similarity of two words, from -1 to 1."""
+    from firthian.vectors.loading import open_vectors
+    from firthian.vectors.uncertainty import has_uncertainty
+
+    opened = open_vectors(vectors)
+    score = opened.similarity(first, second)
+    facts: dict[str, object] = {"a": first, "b": second, "similarity": score}
+    line = f"{score:.4f}"
+    if has_uncertainty(opened):
+        low, high = opened.similarity_interval(first, second)
+        facts |= {"low": low, "high": high}
+        line += f"  [{low:.4f}, {high:.4f}]"
+    print_json(facts) if json else print(line)
+
+
+@app.command()
+def uncertain(
+    context: typer.Context,
+    vectors: Source,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Words to look up. [default: the least certain words]")
+    ] = None,
+    topn: Topn = 20,
+    min_count: Annotated[int, typer.Option(help="Skip words rarer than N.", min=0)] = 0,
+    at_equal_count: Annotated[
+        bool, typer.Option("--at-equal-count", help="Rank by the uncertainty that word frequency does not explain.")
+    ] = False,
+    neighbors: Annotated[int, typer.Option(help="Neighbors to list for each word, with intervals.", min=0)] = 0,
+    level: Annotated[float, typer.Option(help="Credible level of intervals, between 0 and 1.")] = 0.9,
+    analogy: Annotated[
+        bool, typer.Option("--analogy", help="Treat three words as an analogy; print answer probabilities.")
+    ] = False,
+    draws: Annotated[int, typer.Option(help="Posterior draws for --analogy.", min=1)] = 500,
+    seed: Seed = 1,
+    json: Json = False,
+) -> None:
+    """Print how certain a Bayesian model is of words. Without words, list the least certain ones."""
+    from firthian.errors import FirthianError
+    from firthian.vectors import uncertainty as posterior
+    from firthian.vectors.loading import open_vectors
+
+    posterior.check_level(level)
+    if words:
+        refuse_idle(
+            context, ("at_equal_count", "min_count"), "when words are named", "omit the words, or omit this flag"
+        )
+    refuse_idle(context, ("neighbors",) if analogy else ("draws",), f"{'with' if analogy else 'without'} --analogy")
+    opened = open_vectors(vectors)
+    if analogy:
+        if words is None or len(words) != 3:
+            raise FirthianError("--analogy needs three words", hint="use: firth uncertain VECTORS --analogy A B C")
+        answers = posterior.analogy(opened, words[0], words[1], words[2], topn=topn, draws=draws, seed=seed)
+        if json:
+            print_json([vars(answer) for answer in answers])
+            return
+        print(f"{'comes first':>11} {'score':>7}  word")
+        for answer in answers:
+            print(f"{answer.probability:11.3f} {answer.score:7.4f}  {answer.word}")
+        return
+    if words:
+        rows = [posterior.uncertainty(opened, word) for word in words]
+    else:
+        rows = posterior.least_certain(opened, topn, min_count, at_equal_count)
+    near = [posterior.most_similar(opened, row.word, neighbors, level=level) if neighbors else [] for row in rows]
+    if json:
+        print_json(
+            [
+                {**row.to_dict(), **({"neighbors": [vars(item) for item in items]} if neighbors else {})}
+                for row, items in zip(rows, near, strict=True)
+            ]
+        )
+        return
+    # The column that words are ranked by comes first.
+    ranked = f"{'excess':>7} " if at_equal_count and not words else ""
+    print(f"{ranked}{'relative':>9} {'trace':>10} {'log det':>9} {'spread':>7} {'count':>9}  word")
+    for row, items in zip(rows, near, strict=True):
+        excess = f"{row.excess:7.3f} " if ranked else ""
+        print(
+            f"{excess}{row.relative:9.4f} {row.trace:10.4g} {row.log_determinant:9.1f} {row.effective_dimensions:7.1f} "
+            f"{row.count:9,}  {row.word}"
+        )
+        for item in items:
+            print(f"{'':14}{item.score:7.4f}  [{item.low:.4f}, {item.high:.4f}]  {item.word}")
