@@ -41,7 +41,7 @@ SESSIONS = {
 }
 
 #: The lines of a comparison that are shown; dots stand for the others.
-_SHOWN = re.compile(r"counting .* training|│ google  |the report is")
+_SHOWN = re.compile(r"counting .* training|│ google  |report:")
 
 #: The sets of the table, and how they are called there.
 _SETS = {

@@ -88,11 +88,11 @@ def test_bytes_that_are_no_text_are_told(tmp_path, labeled, firth):
     labeled.write_bytes(labeled.read_bytes() + b"train\tanimals\tthe c\xe4t\n")
     done = firth("adapt", labeled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
     assert done.code == 0
-    assert "bytes of 1 texts are not UTF-8 and were replaced" in done.out
+    assert "replaced bytes that are not UTF-8 in 1 texts" in done.out
     (tmp_path / "new.txt").write_bytes(b"the c\xe4t and a dog\nthe dog\n")
     done = firth("classify", tmp_path / "m", tmp_path / "new.txt", "--labels-only")
     assert (done.code, len(done.out.splitlines())) == (0, 2)
-    assert done.err == "bytes of 1 texts are not UTF-8 and were replaced\n"
+    assert done.err == "replaced bytes that are not UTF-8 in 1 texts\n"
 
 
 def test_classify_calls_no_function_that_only_a_file_names(tmp_path, labeled, firth):
@@ -112,7 +112,7 @@ def test_parts_that_are_neither_learned_from_nor_judged_are_told(tmp_path, label
     labeled.write_text(labeled.read_text() + "dev\tanimals\tthe cat\ndev\tanimals\tthe dog\nTrain\tanimals\ta cat\n")
     done = firth("adapt", labeled, "-v", "random:9", "-o", tmp_path / "m", "--no-learning-curve")
     assert done.code == 0
-    assert "neither train nor test were left out: Train 1, dev 2\n" in done.out
+    assert "neither train nor test were skipped: Train 1, dev 2\n" in done.out
 
 
 def test_labels_are_no_formulas(tmp_path):
@@ -157,7 +157,7 @@ def test_texts_without_a_known_word_are_counted(tmp_path, labeled, firth):
     texts.write_text("the cat\n\nzyx\n")
     answers = firth("classify", tmp_path / "m", texts)
     assert answers.code == 0
-    assert "2 of 3 texts hold no word the classifier knows: they fall to animals" in answers.err
+    assert "2 of 3 texts contain no known word and get the label animals" in answers.err
     assert [json.loads(line)["label"] for line in answers.out.splitlines()] == ["animals"] * 3
     assert "-0.0" not in answers.out
 
@@ -174,19 +174,19 @@ def test_adapt_searches(tmp_path, labeled, firth):
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--method", "svm"], "no method 'svm'"),
+        (["--method", "svm"], "unknown method 'svm': choose from: rpa, pa"),
         (["--set", "lamb=1"], "no parameter 'lamb'"),
         (["--set", "one_hot=much"], "one_hot"),
-        (["-v", "onehot", "--lam", "1"], "--lam is about moving vectors, and -v onehot has none"),
-        (["--method", "pa", "--lam", "1"], "which --method pa does not"),
-        (["--set", "n_jobs=2"], "n_jobs is not given with --set: use --workers"),
+        (["-v", "onehot", "--lam", "1"], "--lam has no effect with -v onehot"),
+        (["--method", "pa", "--lam", "1"], "--lam has no effect with --method pa"),
+        (["--set", "n_jobs=2"], "n_jobs cannot be given with --set: use --workers"),
         (["--set", "random_state=2"], "use --seed"),
         (["--set", "n_job=2"], "no parameter 'n_job': known are"),
         (["--set", "C=abc"], "--set C must be a number, got 'abc': the default is 0.01"),
         (["--set", "C=1", "-C", "2"], "C is given as a flag and with --set C: give it once"),
-        (["--cv", "1000"], "more folds than the 200 training examples: give at most 200"),
-        (["--grid", "paper"], "--grid says what --cv searches, which is not asked for: add --cv"),
-        (["--cv", "3", "--grid", "huge"], "no grid 'huge'"),
+        (["--cv", "1000"], "more folds than the 200 training examples: pass --cv 200 or less"),
+        (["--grid", "paper"], "--grid has no effect without --cv: add --cv 5"),
+        (["--cv", "3", "--grid", "huge"], "unknown grid 'huge': choose from: usual, paper"),
         (["-C", "0"], "firth: -C must be larger than 0"),
         (["--cost", "-1"], "firth: --cost must be larger than 0"),
         (["-C", "inf"], "hard margin"),
@@ -205,4 +205,4 @@ def test_complaints_of_classify(tmp_path, firth):
     text.write_text("x\n")
     firth("classify", tmp_path, text).complains("it holds no model.json")
     firth("adapt", text, "-o", tmp_path / "m").complains("there is no label")
-    firth("adapt", text).complains("no place for the classifier")
+    firth("adapt", text).complains("no output folder: pass -o FOLDER")

@@ -49,8 +49,8 @@ def test_count_says_what_it_did(firth: Firth, corpus: Path, target: Path) -> Non
     done = firth("count", corpus, "-o", target, "--min-count", "6")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines() == [
-        "60 tokens in 10 documents, 7 different words",
-        "3 words kept (min count 6), 20 tokens of other words left out",
+        "60 tokens in 10 documents, 7 distinct words",
+        "3 words kept (min count 6), 20 tokens of other words dropped",
         f"7 pairs in {target}",
     ]
 
@@ -70,11 +70,11 @@ def test_undecodable_bytes_and_absent_words_are_reported(firth: Firth, tmp_path:
     words = tmp_path / "words.txt"
     words.write_text("\ufeffcaf\nbar\nqux\n", encoding="utf-8")
     done = firth("count", corpus, "-o", target, "--vocabulary", words)
-    assert "2 bytes were not UTF-8 and were replaced (--strict makes them an error)" in done.out
+    assert "replaced 2 bytes that are not UTF-8 (--strict makes this an error)" in done.out
     assert "1 words of the given list do not occur" in done.out
     assert "2 words kept" in done.out
     done = firth("count", corpus, "-o", target, "--vocabulary", words, "--max-vocab", "1", "--force")
-    assert "2 words of the given list do not occur, or were left out by other limits" in done.out
+    assert "2 words of the given list do not occur, or were excluded by other limits" in done.out
 
 
 def test_info_describes_counts(firth: Firth, corpus: Path, target: Path) -> None:
@@ -91,7 +91,7 @@ def test_info_describes_counts(firth: Firth, corpus: Path, target: Path) -> None
 def test_merge(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None:
     firth("count", corpus, "-o", tmp_path / "one")
     done = firth("merge", tmp_path / "one", tmp_path / "one", "-o", target)
-    twice = f"{tmp_path / 'one'} and {tmp_path / 'one'} are counts of the same text: it was counted twice"
+    twice = f"{tmp_path / 'one'} and {tmp_path / 'one'} are counts of the same text, which now counts twice"
     assert (done.code, done.out.splitlines()) == (0, [f"7 words, 35 pairs in {target}", twice])
     assert ft.Counts.load(target)["the", "cat"] == 2 * ft.Counts.load(tmp_path / "one")["the", "cat"]
     assert firth("info", target).code == 0
@@ -224,7 +224,7 @@ def test_mistakes_in_json(firth: Firth, tmp_path: Path) -> None:
 
 
 def test_no_place_for_the_counts(firth: Firth, corpus: Path, tmp_path: Path) -> None:
-    firth("count", corpus).complains("name a folder with -o")
+    firth("count", corpus).complains("no output folder: pass -o FOLDER")
     firth("count", corpus, "-o", tmp_path / "no" / "c").complains("is not a folder", "make it first")
     firth("count", "-o", tmp_path / "c").complains("Missing argument")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from firthian.cli import demo_run as demo
+from firthian.cli import demo
 from firthian.cli.app import main
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
@@ -36,11 +36,10 @@ def test_demo_counts_and_shows_the_pair(tiny: Path, capsys: pytest.CaptureFixtur
 
 
 def test_demo_can_be_repeated_and_leaves_other_files_alone(tiny: Path) -> None:
-    shown: list[str] = []
-    demo.run("demo", say=shown.append)
+    demo.run("demo")
     Path("demo/notes.txt").write_text("mine")
     first = Path("demo/counts/counts.json").read_bytes()
-    demo.run("demo", say=shown.append)
+    demo.run("demo")
     assert Path("demo/counts/counts.json").read_bytes() == first
     assert Path("demo/notes.txt").read_text() == "mine"
 
@@ -49,8 +48,8 @@ def test_demo_does_not_replace_what_is_not_its_own(tiny: Path) -> None:
     Path("demo/counts").mkdir(parents=True)
     Path("demo/counts/thesis.txt").write_text("mine")
     with pytest.raises(FirthianError, match="did not write"):
-        demo.run("demo", say=lambda _: None)
+        demo.run("demo")
     assert Path("demo/counts/thesis.txt").read_text() == "mine"
     Path("file").write_text("")
     with pytest.raises(FirthianError, match="not a folder"):
-        demo.run("file", say=lambda _: None)
+        demo.run("file")

@@ -168,13 +168,13 @@ def test_settings_are_given_once(firth: Callable[..., Any], tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
-        (["map", "--cloud", "tea", "--method", "pca"], "--method says nothing of a --cloud"),
-        (["map", "--cloud", "tea", "--words", "a,b"], "--words says nothing of a --cloud"),
-        (["map", "--order", "count"], "--order says nothing without --cloud"),
-        (["uncertain", "tea", "--at-equal-count"], "--at-equal-count says nothing of words that are named"),
-        (["uncertain", "tea", "--min-count", "3"], "--min-count says nothing of words that are named"),
-        (["uncertain", "a", "b", "c", "--analogy", "--neighbors", "3"], "--neighbors says nothing with --analogy"),
-        (["uncertain", "tea", "--draws", "3"], "--draws says nothing without --analogy"),
+        (["map", "--cloud", "tea", "--method", "pca"], "--method has no effect with --cloud"),
+        (["map", "--cloud", "tea", "--words", "a,b"], "--words has no effect with --cloud"),
+        (["map", "--order", "count"], "--order has no effect without --cloud"),
+        (["uncertain", "tea", "--at-equal-count"], "--at-equal-count has no effect when words are named"),
+        (["uncertain", "tea", "--min-count", "3"], "--min-count has no effect when words are named"),
+        (["uncertain", "a", "b", "c", "--analogy", "--neighbors", "3"], "--neighbors has no effect with --analogy"),
+        (["uncertain", "tea", "--draws", "3"], "--draws has no effect without --analogy"),
         (["evaluate", "--suite", ""], "no suite is named"),
     ],
 )

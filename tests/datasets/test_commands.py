@@ -23,7 +23,7 @@ def toy(data: Path, register: Callable[..., Dataset]) -> Dataset:
 
 def test_list_says_where_everything_is(toy: Dataset, cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "list"]) == 0
-    assert "not here; can be made from toy.txt in the data folder" in capsys.readouterr().out
+    assert "missing; can be built from toy.txt in the data folder" in capsys.readouterr().out
     assert main(["datasets", "fetch", "toy"]) == 0
     assert capsys.readouterr().out == f"{cache / 'toy.txt'}\n"
     assert main(["datasets", "list", "--json"]) == 0
@@ -49,7 +49,7 @@ def test_fetch_as_json(toy: Dataset, cache: Path, capsys: pytest.CaptureFixture[
 
 def test_verify_fails_on_damage(toy: Dataset, cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "verify", "toy"]) == 0
-    assert "not here" in capsys.readouterr().out
+    assert "missing" in capsys.readouterr().out
     main(["datasets", "fetch", "toy"])
     assert main(["datasets", "verify", "--json"]) == 0
     assert json.loads(capsys.readouterr().out.partition("\n")[2])[0]["state"] == "intact"
@@ -58,7 +58,7 @@ def test_verify_fails_on_damage(toy: Dataset, cache: Path, capsys: pytest.Captur
     captured = capsys.readouterr()
     assert "damaged" in captured.out
     assert captured.err == (
-        f"firth: {cache / 'toy.txt'} is damaged: remove what is damaged and fetch it again with firth datasets fetch\n"
+        f"firth: {cache / 'toy.txt'} is damaged: delete the damaged files, then run firth datasets fetch\n"
     )
 
 

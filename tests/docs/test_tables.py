@@ -59,7 +59,7 @@ def test_figures_in_a_sentence_are_found_across_lines() -> None:
 def test_what_the_readme_shows_is_what_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readme, "FOLDER", tmp_path)
     session = [
-        {"command": "firth count a -o b", "printed": "one\n│ google  │ 0.5 │\ntwo\nthree\nthe report is c\n"},
+        {"command": "firth count a -o b", "printed": "one\n│ google  │ 0.5 │\ntwo\nthree\nreport: c\n"},
         {"command": "corpus=$(firth info b)", "printed": ""},
     ]
     scores = {"models": ["a", "b"], "sets": {"men": {"scores": [0.5, 0.25], "intervals": [[0.4, 0.6], [0.2, 0.3]]}}}
@@ -68,7 +68,7 @@ def test_what_the_readme_shows_is_what_was_kept(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "readme.json").write_text(json.dumps({"rows": rows}))
     assert readme.block("train").splitlines()[1:3] == ["$ firth count a -o b", "one"]
     shown = readme.block("compare").splitlines()[1:]
-    assert shown[:5] == ["$ firth count a -o b", "...", "│ google  │ 0.5 │", "...", "the report is c"]
+    assert shown[:5] == ["$ firth count a -o b", "...", "│ google  │ 0.5 │", "...", "report: c"]
     assert "| MEN | 0.500 [0.40, 0.60] | 0.250 [0.20, 0.30] | 1,200 of 3,000 | <0.001 |" in readme.block("scores")
 
 

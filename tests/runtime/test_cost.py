@@ -108,5 +108,5 @@ def test_dry_run_of_train(firth: Callable[..., object], corpus: Path, tmp_path: 
     assert (facts["words"], facts["dimension"]) == (9, 4)
     assert facts["training"]["peak_bytes"] > 0
     assert list(tmp_path.iterdir()) == [corpus]
-    firth("train", corpus, "-m", "psd").complains("no place for the vectors")  # type: ignore[attr-defined]
+    firth("train", corpus, "-m", "psd").complains("no output folder: pass -o FOLDER")  # type: ignore[attr-defined]
     assert "never measured" in firth("train", corpus, "-m", "ppmi", "--dry-run").out  # type: ignore[attr-defined]

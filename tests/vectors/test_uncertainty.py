@@ -279,7 +279,7 @@ def test_the_verb(firth, tmp_path):
     )
     answers = json.loads(firth("uncertain", tmp_path / "v", "tea", "cup", "car", "--analogy", "--json").out)
     assert sum(answer["probability"] for answer in answers) == pytest.approx(1)
-    firth("uncertain", tmp_path / "v", "tea", "--analogy").complains("an analogy has three words")
+    firth("uncertain", tmp_path / "v", "tea", "--analogy").complains("--analogy needs three words")
     gaussian_vectors("none").save(tmp_path / "points")
     firth("uncertain", tmp_path / "points").complains("points without uncertainty")
 

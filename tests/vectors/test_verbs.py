@@ -58,7 +58,7 @@ def test_convert_there_and_back(firth, folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     (tmp_path / "double.txt").write_text("a 1 2\nb 3 4\na 3 4\n")
     outcome = firth("convert", tmp_path / "double.txt", tmp_path / "out", "--duplicates", "first")
-    assert "put right" in outcome.out
+    assert "repaired in" in outcome.out
     assert "double words (1)" in outcome.out
 
 
@@ -78,7 +78,7 @@ def test_info_of_vectors(firth, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     firth("info", tmp_path / "none").complains("none is not a folder of vectors", "vectors.json")
     write_manifest(tmp_path / "none" / "model.json", "a classifier", 1, {})
-    firth("info", tmp_path / "none").complains("none is neither counts nor vectors, but a classifier")
+    firth("info", tmp_path / "none").complains("none holds a classifier, not counts or vectors")
 
 
 def test_neighbors_are_at_least_one(firth, folder: Path) -> None:
@@ -93,7 +93,7 @@ def test_targets_that_are_files_are_refused_before_the_work(firth, folder: Path,
 
 def test_sparse_learns_from_one_source_and_counts_nothing(firth, folder: Path, tmp_path: Path) -> None:
     command = ("train", "-m", "sparse", "-o", tmp_path / "s", folder)
-    firth(*command, folder).complains("learns from one folder or file of vectors")
+    firth(*command, folder).complains("takes one set of vectors, got 2")
     firth(*command, "--window", "3").complains("counting options (--window) do not apply to vectors")
 
 
@@ -120,10 +120,10 @@ def test_score(firth, psd: Path, tmp_path: Path) -> None:
     assert firth("score", psd, tmp_path / "strange.txt").out.splitlines()[1].split() == ["1", "2", "2", "0.00", "-"]
     firth("score", psd, tmp_path / "none.txt").complains("none.txt does not exist")
     (tmp_path / "empty.txt").write_text("\n \n")
-    firth("score", psd, tmp_path / "empty.txt").complains("there is no document to score")
+    firth("score", psd, tmp_path / "empty.txt").complains("no documents to score")
     (tmp_path / "latin1.txt").write_bytes(b"tea with caf\xe9 !\n")
     done = firth("score", psd, tmp_path / "latin1.txt")
-    assert (done.code, done.err) == (0, "1 bytes were not UTF-8 and were replaced\n")
+    assert (done.code, done.err) == (0, "replaced 1 bytes that are not UTF-8\n")
 
 
 def test_score_calls_no_function_that_only_a_file_names(firth, psd: Path, tmp_path: Path) -> None:

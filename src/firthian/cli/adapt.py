@@ -30,9 +30,7 @@ def adapt(
     ] = "random:100",
     output: Output = None,
     method: Annotated[str, typer.Option(help="rpa (tunes the vectors) or pa (keeps them fixed).")] = "rpa",
-    cost: Annotated[
-        float | None, typer.Option("-C", "--cost", help="Aggressiveness C: how far one example may move the model.")
-    ] = None,
+    cost: Annotated[float | None, typer.Option("-C", "--cost", help="Largest update per example, C.")] = None,
     lam: Annotated[
         float | None, typer.Option(help="Penalty on moving word vectors, relative to the classifier.")
     ] = None,
@@ -71,7 +69,7 @@ def adapt(
         labeled, format=format, label_column=label_column, text_column=text_column, split_column=split_column
     )
     if text.damaged:
-        notes.append(f"{text.damaged:,} texts have bytes that are not UTF-8, which were replaced")
+        notes.append(f"replaced bytes that are not UTF-8 in {text.damaged:,} texts")
     skipped = text.elsewhere("train", "test")
     if skipped:
         parts = ", ".join(f"{name} {number:,}" for name, number in skipped.items())
@@ -111,13 +109,8 @@ def _classifier(
             raise FirthianError(f"{name} cannot be given with --set", hint=f"use {_FLAGS[name]}")
         if name not in defaults:
             raise FirthianError(f"the classifier has no parameter {name!r}", hint=suggest(name, defaults))
-<<<<<<< HEAD
         number, words = (float, ("auto",)) if name == "lam" else (type(defaults[name]), ())
         parameters[name] = Option(f"the default is {defaults[name]}", words=words, name=name, kind=number).check(value)
-=======
-        usual = f"the default is {defaults[name]}"
-        parameters[name] = Option(name, defaults[name], usual, words=("auto",) if name == "lam" else ()).check(value)
->>>>>>> dfb1cb7 (Command line: verbs of one subject in one file, plain help texts and messages)
     if parameters.get("class_weight") == "none":
         del parameters["class_weight"]
     return kind(vectors, **parameters, random_state=seed, n_jobs=workers), notes
@@ -229,8 +222,8 @@ def classify(
     import numpy as np
 
     from firthian.adapt import load
-    from firthian.adapt.ensemble import predict_codes
     from firthian.adapt.labeled import count_damaged, read_texts
+    from firthian.adapt.learner import predict_codes
     from firthian.errors import FirthianError
 
     # Never run a tokenizer function because a file names it: files may come from anywhere.
@@ -254,6 +247,6 @@ def classify(
             print_json({"label": names[code], "scores": scores}, indent=None)
     damaged = count_damaged(texts)
     if damaged:
-        print(f"{damaged:,} texts have bytes that are not UTF-8, which were replaced", file=sys.stderr)
+        print(f"replaced bytes that are not UTF-8 in {damaged:,} texts", file=sys.stderr)
     if empty:
         print(f"{empty:,} of {len(texts):,} texts contain no known word and get the label {names[0]}", file=sys.stderr)

@@ -81,7 +81,7 @@ def _summary(counts: Any) -> str:
         lines.insert(1, f"{counts.record['phrases']:,} phrases joined")
     if corpus["undecodable_bytes"]:
         lines.append(
-            f"{corpus['undecodable_bytes']:,} bytes that are not UTF-8 replaced (--strict makes this an error)"
+            f"replaced {corpus['undecodable_bytes']:,} bytes that are not UTF-8 (--strict makes this an error)"
         )
     if vocabulary["absent"]:
         limited = settings["min_count"] > 1 or settings["max_vocab"] is not None or settings["stop_words"] is not None

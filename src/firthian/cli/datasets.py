@@ -45,11 +45,7 @@ def list_datasets(json: Json = False) -> None:
 def _where(item: Status) -> str:
     if item.path is not None:
         return str(item.path)
-    return (
-        f"not on this machine; can be built from {item.sources[0]}"
-        if item.sources
-        else "not on this machine; set FIRTHIAN_DATA"
-    )
+    return f"missing; can be built from {item.sources[0]}" if item.sources else "missing; set FIRTHIAN_DATA"
 
 
 @datasets.command()

@@ -56,12 +56,6 @@ def models(
         large = recipe.usual_dimension(LARGE_TEXT)
         more = f", {large} from {LARGE_TEXT // 10**6} M tokens up" if large != recipe.dimension else ""
         more += ", or chosen by --dim auto" if recipe.chooses_dimension else ""
-<<<<<<< HEAD
-        say(f"  dimension  {recipe.dimension}{more}")
-    for option in recipe.options.values():
-        say(f"  --set {option.name}={option.default}\n        {option.help}")
-=======
         print(f"  dimension  {recipe.dimension}{more}")
-    for option in recipe.options:
+    for option in recipe.options.values():
         print(f"  --set {option.name}={option.default}\n        {option.help}")
->>>>>>> dfb1cb7 (Command line: verbs of one subject in one file, plain help texts and messages)

@@ -67,6 +67,6 @@ def score(
         each = f"{result.total / known:.3f}" if known else "-"
         print(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9}  {shown}")
     if any(replaced):
-        print(f"{sum(replaced):,} bytes that are not UTF-8 replaced", file=sys.stderr)
+        print(f"replaced {sum(replaced):,} bytes that are not UTF-8", file=sys.stderr)
     if number == 0:
         raise FirthianError(f"{', '.join(corpus)}: no documents to score", hint="pass text, one document per line")

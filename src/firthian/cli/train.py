@@ -153,7 +153,7 @@ def _follow(
         return
     print(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learned.tokens:,} tokens so far")
     if learned.undecodable_bytes:
-        print(f"{learned.undecodable_bytes:,} bytes that are not UTF-8 replaced (--strict makes this an error)")
+        print(f"replaced {learned.undecodable_bytes:,} bytes that are not UTF-8 (--strict makes this an error)")
     if learned.tokens < learned.options["population"]:
         print(
             f"the stream ended after {learned.tokens:,} of {learned.options['population']:,} tokens; intervals are as "

@@ -340,9 +340,9 @@ def test_a_stream_that_ends_early_says_so_and_is_kept(tmp_path, feed):
     (["-m", "bayes-svi", "--max-vocab", "5"], "--max-vocab cannot be settled before a stream ends"),
     (["-m", "bayes-svi", "--dim", "auto"], "bayes-svi cannot choose the vector size"),
     (["-m", "bayes-svi", "--negative", "0"], "without negative events"),
-    (["-m", "bayes-svi", "--resume"], "--resume has no meaning for a stream"),
-    (["-m", "bayes-svi", "--memory", "1GB"], "--memory has no meaning for a stream"),
-    (["-m", "bayes-svi", "--checkpoint-every", "5"], "--checkpoint-every has no meaning for a stream"),
+    (["-m", "bayes-svi", "--resume"], "--resume has no effect on a stream"),
+    (["-m", "bayes-svi", "--memory", "1GB"], "--memory has no effect on a stream"),
+    (["-m", "bayes-svi", "--checkpoint-every", "5"], "--checkpoint-every has no effect on a stream"),
 ])  # fmt: skip
 def test_what_a_stream_cannot_do_is_refused(feed, given, message):
     feed("a b\n", "train", "-", *given, "--stream", "s", "-o", "v").complains(message)
@@ -374,7 +374,7 @@ def test_bytes_that_are_replaced_in_a_stream_are_told(firth, tmp_path):
         "--stream",
         tmp_path / "s",
     ]
-    assert "3 bytes were not UTF-8 and were replaced" in firth(*said, "-o", tmp_path / "v").out
+    assert "replaced 3 bytes that are not UTF-8" in firth(*said, "-o", tmp_path / "v").out
 
 
 def test_a_stream_that_is_asked_to_stop_keeps_the_batch(tmp_path):
