@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import firthian as ft
-from firthian.counts.counting import CountJob, HowToRun
+from firthian.counts.counting import CountingContext, CountJob
 from firthian.counts.counts import Counts
 from firthian.counts.tokens import Tokens
 from firthian.learn.bayes.model import BayesianLogistic, Side, sampled_events, transposed
@@ -99,7 +99,7 @@ def variant(data: Data, choice: Choice) -> dict[str, Any]:
     """Learn from the small text in batches, once."""
     run = Run.create()
     job = CountJob.create(str(data.small), **{**data.counting, "min_count": 20})
-    with Tokens.read(job, HowToRun(run.executor, run.budget, run.progress)) as tokens:
+    with Tokens.read(job, CountingContext(run.executor, run.budget, run.progress)) as tokens:
         model = StreamedLogistic(tokens, run, BATCH_TOKENS)
         stream = Variant(choice, model.likelihood, run)
         done = 0.0

@@ -12,12 +12,14 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from firthian.errors import FirthianError, suggest
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Option:
     help: str
     low: float = -math.inf
     high: float = math.inf
+    #: An upper bound that is not allowed itself.
+    below: float = math.inf
     choices: tuple[str, ...] = ()
     #: Words accepted besides numbers, such as ``auto``.
     words: tuple[str, ...] = ()
@@ -44,12 +48,15 @@ class Option:
     #: Whether None is a value: no limit, or a default that depends on other settings.
     optional: bool = False
 
-    def check(self, value: Any) -> Any:
-        """Convert a value, which may be text, to the option's type; raise if it is out of bounds."""
+    def check(self, value: Any, strict: bool = False) -> Any:
+        """Convert a value to the option's type; raise if it is out of bounds.
+
+        Numbers may be written as text, and whole numbers as floats, unless ``strict``.
+        """
         if (value is None and self.optional) or (isinstance(value, str) and value in self.words):
             return value
         try:
-            result = _convert(value, self.kind)
+            result = _convert(value, self.kind, strict)
         except (TypeError, ValueError, OverflowError):
             raise self._error(value) from None
         if self.choices and result not in self.choices:
@@ -59,7 +66,9 @@ class Option:
             )
         # A lower bound implies an upper one: no model computes with infinity.
         unbounded = self.low > -math.inf and result == math.inf
-        if self.kind in (int, float) and (unbounded or not self.low <= result <= self.high):
+        if self.kind in (int, float) and (
+            unbounded or not self.low <= result <= self.high or result >= self.below < math.inf
+        ):
             raise self._error(value)
         return result
 
@@ -67,36 +76,51 @@ class Option:
         kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
         bounds = ""
         if self.low > -math.inf and self.high < math.inf:
-            bounds = f" from {self.low:g} to {self.high:g}"
+            bounds = f" from {_shown(self.low)} to {_shown(self.high)}"
+        elif self.low > -math.inf and self.below < math.inf:
+            bounds = f" from {_shown(self.low)} to below {_shown(self.below)}"
         elif self.low > -math.inf:
-            bounds = f" of at least {self.low:g}"
+            bounds = f" of at least {_shown(self.low)}"
         words = f" or {' or '.join(self.words)}" if self.words else ""
         return FirthianError(f"`{self.name}` must be {kinds[self.kind]}{bounds}{words}, got {value!r}", hint=self.help)
+
+
+def _shown(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 _BOOLEANS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
 
 
-def _convert(value: Any, kind: type) -> Any:
+def _convert(value: Any, kind: type, strict: bool) -> Any:
     """Convert a value to a type, numpy's numbers and text included; raise ``ValueError`` where it would lose something."""
+    if kind is object:
+        return value
     if kind is str:
         return str(value)
     if kind is bool:
         # numpy's bool equals Python's, but JSON does not know it.
         if not isinstance(value, str) and value in (True, False):
             return bool(value)
+        if strict:
+            _fail()
         return _BOOLEANS.get(str(value).lower()) if str(value).lower() in _BOOLEANS else _fail()
-    if isinstance(value, bool):
+    if isinstance(value, bool) or (strict and isinstance(value, str)):
         _fail()
     if kind is float:
         return float(value)
     if isinstance(value, str):
         return int(value)
-    return int(value) if isinstance(value, float) and value == int(value) else operator.index(value)
+    return int(value) if not strict and isinstance(value, float) and value == int(value) else operator.index(value)
 
 
 def _fail() -> None:
     raise ValueError
+
+
+#: Options that many functions share.
+Seed = Annotated[int, Option("seed of everything random", low=0, high=2**63 - 1)]
+Workers = Annotated[int | None, Option("parallel workers; default every core", low=1)]
 
 
 def declared(owner: Callable[..., Any]) -> dict[str, Option]:
@@ -113,28 +137,58 @@ def declared(owner: Callable[..., Any]) -> dict[str, Option]:
     options = {}
     for parameter in inspect.signature(owner).parameters.values():
         hint = hints.get(parameter.name)
-        found = (
-            [extra for extra in get_args(hint)[1:] if isinstance(extra, Option)]
-            if get_origin(hint) is Annotated
-            else []
-        )
-        if found:
+        if get_origin(hint) is Annotated and any(isinstance(extra, Option) for extra in get_args(hint)[1:]):
             name = parameter.name.rstrip("_")
-            members = set(get_args(get_args(hint)[0]) or (get_args(hint)[0],))
-            kinds = members - {NoneType} - ({str} if found[0].words else set())
-            options[name] = replace(
-                found[0], name=name, default=parameter.default, kind=kinds.pop(), optional=NoneType in members
-            )
+            options[name] = replace(option_of(name, hint), default=parameter.default)
     return options
 
 
-def check_all(owner: str, options: Mapping[str, Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the settings a user passed and fill in the defaults of the others, also of those that are None."""
+def option_of(name: str, hint: Any) -> Option:
+    """Return the option that an annotation declares for a parameter; one that takes several types is not converted.
+
+    >>> option_of("workers", Workers).check(0)
+    Traceback (most recent call last):
+    ...
+    firthian.errors.FirthianError: workers must be a whole number of at least 1, got 0: parallel workers; default every core
+    """
+    kind, option = get_args(hint)[0], next(extra for extra in get_args(hint)[1:] if isinstance(extra, Option))
+    members = set(get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,))
+    kinds = members - {NoneType} - ({str} if option.words else set())
+    only = kinds.pop() if len(kinds) == 1 else object
+    return replace(option, name=name, kind=object if only is Any else only, optional=NoneType in members)
+
+
+def check_names(owner: str, options: Mapping[str, Option], given: Iterable[str]) -> None:
+    """Raise if a user passed a setting that does not exist."""
     for name in given:
         if name not in options:
             raise FirthianError(
                 f"{owner} has no option {name!r}", suggest(name, options) if options else "it has no options"
             )
+
+
+def listing(settings: type) -> Callable[[Function], Function]:
+    """Decorate a function that takes ``**settings``: its signature lists the fields of a class in their place."""
+
+    def decorate(function: Function) -> Function:
+        own = inspect.signature(function)
+        kept = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+        positional = [parameter for parameter in kept if parameter.kind is not parameter.KEYWORD_ONLY]
+        hints = get_type_hints(settings)
+        fields = [
+            parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name])
+            for name, parameter in inspect.signature(settings).parameters.items()
+        ]
+        parameters = [*positional, *fields, *kept[len(positional) :]]
+        function.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def check_all(owner: str, options: Mapping[str, Option], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the settings a user passed and fill in the defaults of the others, also of those that are None."""
+    check_names(owner, options, given)
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = {name: option.check(chosen.get(name, option.default)) for name, option in options.items()}
     for name in chosen:

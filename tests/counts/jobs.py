@@ -6,20 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firthian.counts.counting import CountJob, HowToRun, run_job
+from firthian.counts.counting import CountingContext, CountJob, run_job
 from firthian.counts.counts import Counts
-from firthian.counts.options import CountOptions
 from firthian.runtime.executor import Threads
 from firthian.runtime.progress import Silent
-from firthian.text.phrases import PhraseOptions
-from firthian.text.readers import open_corpus
 from firthian.text.segments import SEGMENT_BYTES
-from firthian.text.tokenizer import Tokenizer
-from firthian.text.types import VocabularyLimits
 
 
 @dataclass(frozen=True)
-class Forced(HowToRun):
+class Forced(CountingContext):
     """Counts in groups of a given size, whatever the budget allows."""
 
     tokens: int | None = None
@@ -41,27 +36,12 @@ def count_with(
     workers: int = 2,
     segment_bytes: int = SEGMENT_BYTES,
     group_tokens: int | None = None,
-    min_count: int = 1,
-    max_vocab: int | None = None,
-    only: frozenset[str] | None = None,
-    stop_words: frozenset[str] = frozenset(),
-    tokenizer: Tokenizer | None = None,
-    phrases: PhraseOptions | None = None,
-    format: str = "auto",
-    strict: bool = False,
     resume: bool = False,
     force: bool = False,
-    **options: Any,
+    **settings: Any,
 ) -> Counts:
     """Count a corpus into ``target``."""
-    job = CountJob(
-        open_corpus(corpus, format),
-        tokenizer or Tokenizer(),
-        VocabularyLimits(min_count, max_vocab, only, stop_words),
-        CountOptions(**options),
-        phrases,
-        strict,
-    )
+    job = CountJob.create(corpus, **{"min_count": 1, **settings})
     run_job(job, target, how(workers, segment_bytes, group_tokens), resume, force)
     return Counts.load(target)
 

@@ -15,7 +15,6 @@ import firthian as ft
 from firthian.counts.counting import CountJob
 from firthian.counts.counts import Counts
 from firthian.counts.tokens import Tokens
-from firthian.text.phrases import PhraseOptions
 from tests.counts.jobs import as_dict, count_with, how
 from tests.reference import counting as slow
 
@@ -116,7 +115,7 @@ def test_phrases(score: str, passes: int) -> None:
     for _ in range(passes):
         joined = slow.join_phrases(joined, score, threshold)
     assert any("new_york" in document or "new_york_city" in document for document in joined)
-    counts = ft.count(documents, min_count=1, phrases=PhraseOptions(score, threshold, passes=passes))
+    counts = ft.count(documents, min_count=1, phrases=score, phrase_threshold=threshold, phrase_passes=passes)
     words = slow.vocabulary(joined)
     assert list(counts.vocabulary) == list(words)
     same(counts, slow.count(joined, words))

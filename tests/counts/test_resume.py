@@ -20,7 +20,6 @@ import pytest
 import firthian as ft
 from firthian.counts import counting
 from firthian.counts.counting import CountJob, run_job
-from firthian.text.readers import open_corpus
 from tests.counts.jobs import count_with, how
 from tests.killing import KillAt, Killed
 
@@ -39,12 +38,7 @@ SETTINGS: dict[str, Any] = {"window": 3, "sample": 0.05}
 
 
 def job(corpus: Path, **settings: Any) -> CountJob:
-    from firthian.counts.options import CountOptions
-    from firthian.text.types import VocabularyLimits
-
-    return CountJob(
-        open_corpus(corpus), limits=VocabularyLimits(min_count=2), options=CountOptions(**{**SETTINGS, **settings})
-    )
+    return CountJob.create(corpus, min_count=2, **{**SETTINGS, **settings})
 
 
 def begin(corpus: Path, target: Path, reports: int, segment_bytes: int = 2000, group_tokens: int = 500) -> None:

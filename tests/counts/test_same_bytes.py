@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import firthian as ft
 from firthian.counts import counting, streams
-from firthian.counts.counting import CountJob, HowToRun, run_job
+from firthian.counts.counting import CountingContext, CountJob, run_job
 from firthian.counts.counts import Counts, write_counts
-from firthian.counts.options import CountOptions
 from firthian.counts.rows import RowBlock, count_blocks
+from firthian.counts.settings import WindowSettings
 from firthian.runtime.executor import Threads
 from firthian.runtime.progress import Silent
 from firthian.text import spool
@@ -122,14 +122,14 @@ def test_a_small_budget_has_few_workers_read(tmp_path: Path, monkeypatch: pytest
     job = CountJob.create(["a b c d"] * 200, min_count=1)
     for budget, wanted in ((256 * 10**6, 4), (512 * 10**6, 16)):
         most = 0
-        how = HowToRun(Threads(16), budget, Silent(), 24)
+        how = CountingContext(Threads(16), budget, Silent(), 24)
         run_job(job, tmp_path / str(budget), how)
         assert most <= how.readers.workers <= wanted
         assert how.rereaders.workers == max(1, wanted // 4)
 
 
 def test_sums_that_floats_do_not_hold_are_written_as_they_come(tmp_path: Path) -> None:
-    options = CountOptions(window=3, weighting="harmonic")
+    options = WindowSettings(window=3, weighting="harmonic")
     words, pairs = 200, 20_000
     vocabulary = Vocabulary([f"w{number}" for number in range(words)], [9] * words)
 
@@ -189,7 +189,7 @@ def test_merging_is_counting_together(documents: list[str], data: st.DataObject,
 
 def stored(folder: Path, sums: list[int], dtype: str) -> Counts:
     """Counts of two words with the given integer sums for (a, a), (a, b), (b, a), (b, b)."""
-    options = CountOptions(window=3, weighting="harmonic", dtype=dtype)
+    options = WindowSettings(window=3, weighting="harmonic", dtype=dtype)
     block = RowBlock(np.array([2, 2]), np.array([0, 1, 0, 1], dtype=np.int32), np.array(sums, dtype=np.int64))
     folder.mkdir()
     write_counts(folder, iter([block]), Vocabulary(["a", "b"], [9, 9]), options, {})
@@ -209,15 +209,15 @@ def test_merging_is_exact_where_floats_are_not(sums: list[int], dtype: str) -> N
 
 
 def test_merging_more_than_64_bits_hold_is_refused(tmp_path: Path) -> None:
-    options = CountOptions(window=23, weighting="harmonic")
+    options = WindowSettings(window=23, weighting="harmonic")
     weights, _ = options.integer_weights()
     most = 2**62 // (2 * int(weights.sum())) - 1
     block = RowBlock(np.array([1]), np.array([0], dtype=np.int32), np.array([int(weights.sum()) * 2 * most]))
     (tmp_path / "part").mkdir()
     write_counts(tmp_path / "part", iter([block]), Vocabulary(["a"], [most]), options, {})
-    with pytest.raises(ft.FirthianError, match="would not fit 64 bits") as caught:
+    with pytest.raises(ft.FirthianError, match="would overflow 64 bits") as caught:
         ft.merge([tmp_path / "part"] * 3, tmp_path / "merged")
-    assert "narrower window" in caught.value.hint
+    assert "lower window" in caught.value.hint
     assert not (tmp_path / "merged").exists()
 
 

@@ -34,7 +34,6 @@ from firthian.disk.safetensors import read_tensors
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
 from firthian.runtime.executor import Threads
-from firthian.text.phrases import PhraseOptions
 from firthian.text.readers import Files
 from firthian.text.segments import cut_segments, read_segment, tokenize_segment, tokenize_text
 from firthian.text.tokenizer import Tokenizer
@@ -316,7 +315,9 @@ TARGETS: tuple[Target, ...] = (
     Target("tokens.icu", examples.texts, _tokens("icu")),
     Target("tokens.ready", examples.texts, _tokens("unicode", tokenized=True)),
     Target("count", examples.texts, _count()),
-    Target("phrases", examples.texts, _count(phrases=PhraseOptions(min_count=1, passes=2, threshold=0.1))),
+    Target(
+        "phrases", examples.texts, _count(phrases="npmi", phrase_min_count=1, phrase_passes=2, phrase_threshold=0.1)
+    ),
     Target("spool.segment", examples.segments, _segment),
     Target("spool.run", examples.runs, _runs, edit_folder),
     Target("checkpoint", examples.checkpoints, _checkpoint, edit_folder),

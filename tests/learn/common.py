@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from firthian.counts.counts import Counts
-from firthian.counts.options import CountOptions
+from firthian.counts.settings import WindowSettings
 from firthian.text.vocabulary import Vocabulary
 
 
@@ -23,7 +23,7 @@ def counts_of(matrix, context="both"):
         Vocabulary(words, np.arange(len(words), 0, -1)),
         matrix.sum(axis=1),
         matrix.sum(axis=0),
-        CountOptions(context=context),
+        WindowSettings(context=context),
         {},
         (np.empty(0, np.int64), np.empty(0, np.int64)),
     )

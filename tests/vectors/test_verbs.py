@@ -8,7 +8,6 @@ import pytest
 
 from firthian import Counts, Vectors, Vocabulary, count, load, merge, train
 from firthian.disk.artifact import write_manifest
-from firthian.text.phrases import PhraseOptions
 from firthian.vectors.provenance import Provenance, counting_state
 
 
@@ -152,7 +151,7 @@ def test_text_is_joined_to_phrases_as_the_corpus_was(firth, tmp_path: Path) -> N
     random = np.random.default_rng(0)
     places = ["new york", "rio de janeiro", "tea", "milk", "sugar", "rain"]
     text = [" and ".join(random.permutation(places)) for _ in range(60)]
-    counts = count(text, min_count=5, window=2, phrases=PhraseOptions("npmi", 0.6, passes=2))
+    counts = count(text, min_count=5, window=2, phrases="npmi", phrase_threshold=0.6, phrase_passes=2)
     assert {"new_york", "rio_de_janeiro"} <= set(counts.vocabulary.words)
     assert "rio_de" not in counts.vocabulary
     vectors = train(counts, "psd", vector_size=2, workers=1)

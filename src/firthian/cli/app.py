@@ -149,7 +149,7 @@ def spelling(arguments: list[str]) -> Callable[[str, str | None], str]:
 def _as_typed(message: str, arguments: list[str]) -> str:
     """Name options as the user typed them, where a message has the names that Python knows them by."""
     name, must, rest = message.partition(" must be ")
-    if must:
+    if must and not name.startswith("-"):
         return f"{_typed(name, arguments)}{must}{rest}"
     listed = re.match(r"counting options \(([\w, ]+)\)", message)
     if listed:

@@ -34,7 +34,6 @@ def count(
     workers: Workers = None,
     cluster: Cluster = None,
     seed: Seed = 1,
-    dtype: Annotated[str, typer.Option(help="Type of the stored counts: float32 or float64.")] = "float32",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate tokens, words, pairs, memory and time, then stop.")
     ] = False,
@@ -52,13 +51,13 @@ def count(
     settings = counting.settings()
     source = Files(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
     if dry_run:
-        expected = estimate(source, workers=workers, memory=memory, seed=seed, dtype=dtype, **settings)
+        expected = estimate(source, workers=workers, memory=memory, seed=seed, **settings)
         print_json(expected.to_dict()) if json else print(expected.describe())
         return
     output = require_output(output)
     with catching_signals(), on_terminal() as progress:
         counts = count_corpus(
-            source, output, memory=memory, workers=workers, cluster=cluster, seed=seed, dtype=dtype, resume=resume,
+            source, output, memory=memory, workers=workers, cluster=cluster, seed=seed, resume=resume,
             force=force, progress=progress, **settings,
         )  # fmt: skip
     if json:

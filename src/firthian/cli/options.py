@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import functools
 import inspect
 import json as json_module
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
+
+from firthian.counts.settings import WINDOWS, CountSettings
+from firthian.options import Option, declared
 
 Output = Annotated[str | None, typer.Option("-o", "--output", help="Output folder.")]
 RequiredOutput = Annotated[str, typer.Option("-o", "--output", help="Output folder.")]
@@ -31,133 +32,50 @@ Source = Annotated[str, typer.Argument(metavar="VECTORS", help="Vectors folder, 
 Topn = Annotated[int, typer.Option(help="Number of words to list.", min=1)]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
-_CORPUS = "Corpus"
-_WINDOWS = "Windows"
-_WORDS = "Vocabulary"
 
-
-@dataclasses.dataclass
-class CountingFlags:
-    """The flags of ``firth count`` that say what is counted; None where the user said nothing."""
-
-    window: Annotated[int | None, typer.Option(help="Words to each side. [default: 5]", rich_help_panel=_WINDOWS)] = (
-        None
-    )
-    weighting: Annotated[
-        str | None,
-        typer.Option(help="flat, harmonic or dynamic. [default: dynamic]", rich_help_panel=_WINDOWS),
-    ] = None
-    context: Annotated[
-        str | None, typer.Option(help="both, left or right. [default: both]", rich_help_panel=_WINDOWS)
-    ] = None
-    sample: Annotated[
-        float | None,
-        typer.Option(help="Sub-sampling of frequent words, such as 1e-3. [default: off]", rich_help_panel=_WINDOWS),
-    ] = None
-    sample_mode: Annotated[
-        str | None, typer.Option(help="drop or expected. [default: drop]", rich_help_panel=_WINDOWS)
-    ] = None
-    keep_positions: Annotated[
-        bool,
-        typer.Option(
-            "--keep-positions",
-            help="Words not in the vocabulary keep their places in windows.",
-            rich_help_panel=_WINDOWS,
-        ),
-    ] = False
-    min_count: Annotated[
-        int | None,
-        typer.Option(help="Keep words this frequent. [default: 5; with --vocabulary 1]", rich_help_panel=_WORDS),
-    ] = None
-    max_vocab: Annotated[int | None, typer.Option(help="Keep only so many words.", rich_help_panel=_WORDS)] = None
-    vocabulary: Annotated[
-        str | None, typer.Option(help="File of the words to keep, one a line.", rich_help_panel=_WORDS)
-    ] = None
-    stop_words: Annotated[
-        str | None, typer.Option(help="File of words to leave out, one a line.", rich_help_panel=_WORDS)
-    ] = None
-    phrases: Annotated[
-        str | None,
-        typer.Option(
-            help="Join collocations scored by npmi or word2vec, as new_york; not across the 4 MB parts of a long document.",
-            rich_help_panel=_WORDS,
-        ),
-    ] = None
-    phrase_threshold: Annotated[
-        float | None,
-        typer.Option(help="Least score of a phrase. [default: npmi 0.5, word2vec 100]", rich_help_panel=_WORDS),
-    ] = None
-    phrase_passes: Annotated[int, typer.Option(help="2 finds longer phrases.", rich_help_panel=_WORDS)] = 1
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(
-            help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: unicode]",
-            rich_help_panel=_CORPUS,
-        ),
-    ] = None
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lower-case.", rich_help_panel=_CORPUS)] = False
-    fold_numbers: Annotated[
-        bool, typer.Option("--fold-numbers", help="Make every number one symbol.", rich_help_panel=_CORPUS)
-    ] = False
-    format: Annotated[
-        str | None,
-        typer.Option(help="auto, lines, files (one document each), wiki, csv, tsv or jsonl.", rich_help_panel=_CORPUS),
-    ] = None
-    text_column: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with the text: its name, or its number where there is no header.",
-            rich_help_panel=_CORPUS,
-        ),
-    ] = None
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Bytes that are not UTF-8 are an error.", rich_help_panel=_CORPUS)
-    ] = False
+class CountingFlags(dict[str, Any]):
+    """The flags of counting by their settings' names; None, or False for a switch, where the user gave none."""
 
     def settings(self) -> dict[str, Any]:
-        """Return what the user said, as arguments of ``firthian.count``."""
-        from firthian.errors import FirthianError
-        from firthian.text.phrases import PhraseOptions
-
-        # Not "in (None, False)": 0 equals False, and a zero is something the user said.
-        said = {
-            name: value for name, value in dataclasses.asdict(self).items() if value is not None and value is not False
-        }
-        passes, threshold = said.pop("phrase_passes"), said.pop("phrase_threshold", None)
-        if "phrases" in said:
-            said["phrases"] = PhraseOptions(said["phrases"], threshold, passes=passes)
-        elif threshold is not None or passes != 1:
-            raise FirthianError("phrase options are given without --phrases", hint="add --phrases npmi")
-        return said
+        """Return what the user gave, as arguments of ``firthian.count``."""
+        # Not "in (None, False)": 0 equals False, and a zero is a value.
+        return {name: value for name, value in self.items() if value is not None and value is not False}
 
 
 def counting_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command all flags of counting; it receives them as one argument, ``counting``."""
+    """Add the flags of counting to a command, which receives them as one argument, ``counting``."""
     own = inspect.signature(command, eval_str=True)
-    fields = inspect.signature(CountingFlags, eval_str=True).parameters
     kept = [parameter for name, parameter in own.parameters.items() if name != "counting"]
-    added = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in fields.values()]
-    if "model" in own.parameters:
-        added = [_with_defaults_of_recipes(parameter) for parameter in added]
+    options = [option for option in declared(CountSettings).values() if option.group]
+    added = [_flag(option, "model" in own.parameters) for option in options]
 
     @functools.wraps(command)
     def wrapper(**arguments: Any) -> Any:
-        flags = {name: arguments.pop(name) for name in fields}
-        return command(**arguments, counting=CountingFlags(**flags))
+        flags = CountingFlags({option.name: arguments.pop(option.name) for option in options})
+        return command(**arguments, counting=flags)
 
     wrapper.__signature__ = own.replace(parameters=kept + added)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in kept + added}
     return wrapper
 
 
-def _with_defaults_of_recipes(flag: inspect.Parameter) -> inspect.Parameter:
-    """Let the help of a flag of windows say that a recipe's own value comes before the default of counting."""
-    kind, option = get_args(flag.annotation)
-    if option.rich_help_panel != _WINDOWS:
-        return flag
-    option = copy.copy(option)
-    option.help = option.help.replace("[default: ", "[default: the recipe's, else ")
-    return flag.replace(annotation=Annotated[kind, option])
+def _flag(option: Option, has_recipe: bool) -> inspect.Parameter:
+    """Return an option as a parameter of a command; the recipe's own windows come before the default of counting."""
+    help = f"{option.help[0].upper()}{option.help[1:]}"
+    if option.choices:
+        help += f": {', '.join(option.choices[:-1])} or {option.choices[-1]}"
+    help += "."
+    if option.default is not None and option.kind is not bool:
+        recipe = "the recipe's, else " if has_recipe and option.group == WINDOWS else ""
+        help += f" [default: {recipe}{option.default}]"
+    names = [f"--{option.name.replace('_', '-')}"] if option.kind is bool else []
+    kind = bool if option.kind is bool else (str if option.kind is object else option.kind) | None
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if option.kind is bool else None,
+        annotation=Annotated[kind, typer.Option(*names, help=help, rich_help_panel=option.group)],
+    )
 
 
 def require_output(output: str | None) -> str:

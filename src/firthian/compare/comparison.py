@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from firthian._version import __version__
-from firthian.counts.counting import CountJob, HowToRun, count
+from firthian.counts.counting import CountingContext, CountJob, count
 from firthian.counts.counts import Counts
 from firthian.counts.tokens import Tokens
 from firthian.disk.artifact import check_not_source, new_folder, printable, write_file, write_manifest
@@ -224,7 +224,7 @@ class _Bench:
         job = CountJob.create(self.source, **self._settings(recipe))
         key = _words_of(job)
         if key not in self.vocabularies:
-            with Tokens.read(job, HowToRun(self.executor, self.budget, self.progress)) as tokens:
+            with Tokens.read(job, CountingContext(self.executor, self.budget, self.progress)) as tokens:
                 self.vocabularies[key] = tokens.vocabulary
         return self.vocabularies[key]
 

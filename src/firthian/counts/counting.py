@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ import numpy as np
 from firthian._version import __version__
 from firthian.counts.counts import Counts, temporary_target, write_counts
 from firthian.counts.distributed import count_apart
-from firthian.counts.options import CountOptions
 from firthian.counts.rows import (
     BLOCK_PAIRS,
     DiskRun,
@@ -29,12 +28,13 @@ from firthian.counts.rows import (
     merge_blocks,
     write_run,
 )
+from firthian.counts.settings import CountSettings, WindowSettings
 from firthian.counts.streams import BYTES_PER_TOKEN, groups
 from firthian.disk.artifact import check_folder, mend, replace, write_file
 from firthian.disk.locks import locked
 from firthian.disk.partial import JOB, OtherRunError, holds_work, open_partial, partial_of
 from firthian.errors import FirthianError, from_os_error
-from firthian.runtime.checks import yes_or_no
+from firthian.options import listing
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor, at_most
 from firthian.runtime.memory import INTERPRETER_BYTES, check_budget, show_size
@@ -60,54 +60,33 @@ BYTES_PER_PAIR = 24
 
 @dataclass(frozen=True)
 class CountJob:
-    """All that decides what the counts will be. How they are made (workers, memory) is not part of it."""
+    """A corpus and all that decides what its counts will be, whatever the workers and memory."""
 
     corpus: Corpus
-    tokenizer: Tokenizer = field(default_factory=Tokenizer)
-    limits: VocabularyLimits = field(default_factory=VocabularyLimits)
-    options: CountOptions = field(default_factory=CountOptions)
+    tokenizer: Tokenizer
+    limits: VocabularyLimits
+    options: WindowSettings
     phrases: PhraseOptions | None = None
     strict: bool = False
 
     @classmethod
-    def create(
-        cls,
-        corpus: Any,
-        *,
-        window: int = 5,
-        weighting: str = "dynamic",
-        context: str = "both",
-        min_count: int | None = None,
-        max_vocab: int | None = None,
-        vocabulary: str | os.PathLike[str] | Iterable[str] | None = None,
-        stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
-        sample: float = 0.0,
-        sample_mode: str = "drop",
-        keep_positions: bool = False,
-        seed: int = 1,
-        dtype: str = "float32",
-        tokenizer: str | Tokenizer = "unicode",
-        keep_case: bool = False,
-        fold_numbers: bool = False,
-        phrases: str | PhraseOptions | None = None,
-        format: str = "auto",
-        text_column: str | None = None,
-        strict: bool = False,
-    ) -> CountJob:
-        """Check the settings a user gives to ``count``."""
-        only = read_words(vocabulary)
+    def create(cls, corpus: Any, **settings: Any) -> CountJob:
+        """Check the settings a user passed to ``count``, and read the files they name."""
+        given = CountSettings.create(settings)
+        only = read_words(given.vocabulary)
+        min_count = given.min_count if given.min_count is not None else 5 if only is None else 1
+        tokenizer, score = given.tokenizer, given.phrases
         return cls(
-            corpus=open_corpus(corpus, format, text_column),
-            tokenizer=tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer, keep_case, fold_numbers),
-            limits=VocabularyLimits(
-                min_count=min_count if min_count is not None else 5 if only is None else 1,
-                max_vocab=max_vocab,
-                only=only,
-                stop_words=read_words(stop_words) or frozenset(),
-            ),
-            options=CountOptions(window, weighting, context, keep_positions, sample, sample_mode, seed, dtype),
-            phrases=phrases if phrases is None or isinstance(phrases, PhraseOptions) else PhraseOptions(phrases),
-            strict=yes_or_no("strict", strict),
+            corpus=open_corpus(corpus, given.format, given.text_column),
+            tokenizer=tokenizer
+            if isinstance(tokenizer, Tokenizer)
+            else Tokenizer(tokenizer, given.keep_case, given.fold_numbers),
+            limits=VocabularyLimits(min_count, given.max_vocab, only, read_words(given.stop_words) or frozenset()),
+            options=given.windows,
+            phrases=None
+            if score is None
+            else PhraseOptions(score, given.phrase_threshold, given.phrase_min_count, given.phrase_passes),
+            strict=given.strict,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -125,7 +104,7 @@ class CountJob:
 
     def _cutting(self) -> dict[str, Any]:
         said = self.tokenizer.describe()
-        # Tokens that were given are neither cut nor lower-cased here; whoever cut them knows how.
+        # Tokens that were given are neither cut nor lower-cased here; whoever cut them knows context.
         return {**said, "tokenizer": None, "keep_case": None} if self.corpus.tokenized else said
 
     def describe_reading(self) -> dict[str, Any]:
@@ -140,7 +119,7 @@ def _list_hash(words: Iterable[str] | None) -> str | None:
 
 
 @dataclass(frozen=True)
-class HowToRun:
+class CountingContext:
     """Workers, memory and what to tell; none of it changes a byte of the result."""
 
     executor: Executor
@@ -181,25 +160,25 @@ class HowToRun:
         return at_most(self.executor, (self.budget - INTERPRETER_BYTES) // 4 // WORKER_BYTES)
 
 
-def run_job(job: CountJob, target: Path, how: HowToRun, resume: bool = False, force: bool = False) -> None:
+def run_job(job: CountJob, target: Path, context: CountingContext, resume: bool = False, force: bool = False) -> None:
     """Count a corpus into the folder ``target``, unless another process is at it."""
     with locked(target):
         mend(target)
         check_folder(target, force)
-        _run_job(job, target, how, resume, force)
+        _run_job(job, target, context, resume, force)
 
 
-def _run_job(job: CountJob, target: Path, how: HowToRun, resume: bool, force: bool) -> None:
+def _run_job(job: CountJob, target: Path, context: CountingContext, resume: bool, force: bool) -> None:
     partial = partial_of(target)
     found = open_partial(partial, resume, force)
-    _check_same(partial, job, how, found)
+    _check_same(partial, job, context, found)
     try:
-        spool, result, record = prepare(job, partial, how)
+        spool, result, record = prepare(job, partial, context)
         job.options.check_sums(int(result.vocabulary.counts[0]))
         staging = partial / "counts"
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir()
-        _count_spool(spool, result, job.options, partial, staging, record, how)
+        _count_spool(spool, result, job.options, partial, staging, record, context)
         replace(staging, target, force)
     except (FirthianError, OSError) as error:
         # What the user can mend leaves nothing behind, but for the work of an earlier attempt that was killed.
@@ -211,23 +190,25 @@ def _run_job(job: CountJob, target: Path, how: HowToRun, resume: bool, force: bo
     shutil.rmtree(partial, ignore_errors=True)
 
 
-def prepare(job: CountJob, folder: Path, how: HowToRun) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
+def prepare(job: CountJob, folder: Path, context: CountingContext) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
     """Tokenize into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
-    tokenize = tokenize_apart if how.executor.apart else tokenize_corpus
-    spool = tokenize(job.corpus, job.tokenizer, folder, how.readers, how.progress, job.strict, how.segment_bytes)
+    tokenize = tokenize_apart if context.executor.apart else tokenize_corpus
+    spool = tokenize(
+        job.corpus, job.tokenizer, folder, context.readers, context.progress, job.strict, context.segment_bytes
+    )
     found_phrases = 0
     if job.phrases is not None:
-        spool, found_phrases = _join_phrases(spool, job.phrases, how)
-    how.progress.start("building vocabulary")
-    result = build_vocabulary(spool.tables, job.limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+        spool, found_phrases = _join_phrases(spool, job.phrases, context)
+    context.progress.start("building vocabulary")
+    result = build_vocabulary(spool.tables, job.limits, (context.budget - INTERPRETER_BYTES) // 2, spool.types)
     return spool, result, _record(job, spool, result, found_phrases)
 
 
-def _check_same(partial: Path, job: CountJob, how: HowToRun, found: bool) -> None:
+def _check_same(partial: Path, job: CountJob, context: CountingContext, found: bool) -> None:
     """Go on only with the settings that the work was begun with; where nothing was found, note them."""
     settings = {
         "job": job.describe(),
-        "segment_bytes": how.segment_bytes,
+        "segment_bytes": context.segment_bytes,
         "version": __version__,
         **job.describe_reading(),
     }
@@ -244,24 +225,28 @@ def _check_same(partial: Path, job: CountJob, how: HowToRun, found: bool) -> Non
         raise from_os_error(error) from error
 
 
-def _join_phrases(spool: Spool, options: PhraseOptions, how: HowToRun) -> tuple[Spool, int]:
+def _join_phrases(spool: Spool, options: PhraseOptions, context: CountingContext) -> tuple[Spool, int]:
     """Find and join phrases, as often as asked."""
     found = 0
-    adjacent = CountOptions(window=1, weighting="flat", context="left", keep_positions=True, dtype="float64")
+    adjacent = WindowSettings(window=1, weighting="flat", context="left", keep_positions=True, dtype="float64")
     for number in range(options.passes):
-        how.progress.start(f"finding phrases {number + 1}")
+        context.progress.start(f"finding phrases {number + 1}")
         limits = VocabularyLimits(min_count=options.min_count)
         try:
-            result = build_vocabulary(spool.tables, limits, (how.budget - INTERPRETER_BYTES) // 2, spool.types)
+            result = build_vocabulary(spool.tables, limits, (context.budget - INTERPRETER_BYTES) // 2, spool.types)
         except NoWordsLeftError:
             break
         folder = spool.folder / f"phrases-{number}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        _count_spool(spool, result, adjacent, folder, folder, {}, how)
-        phrases = find_phrases(Counts.load(folder, verify=False), spool.tokens, options)
+        _count_spool(spool, result, adjacent, folder, folder, {}, context)
+        bigrams = Counts.load(folder, verify=False)
+        # A window of one word to the left: X[i, j] counts j directly before i.
+        first, second = np.asarray(bigrams.indices), bigrams.rows_of(0, len(bigrams.vocabulary))
+        together = np.asarray(bigrams.values, dtype=np.float64)
+        phrases = find_phrases(bigrams.vocabulary, first, second, together, spool.tokens, options)
         found += phrases.left.size
-        spool = spool.map(phrases.join, f"phrases{number}", how.rereaders)
+        spool = spool.map(phrases.join, f"phrases{number}", context.rereaders)
         shutil.rmtree(folder)
     return spool, found
 
@@ -269,11 +254,11 @@ def _join_phrases(spool: Spool, options: PhraseOptions, how: HowToRun) -> tuple[
 def _count_spool(
     spool: Spool,
     result: VocabularyResult,
-    options: CountOptions,
+    options: WindowSettings,
     folder: Path,
     staging: Path,
     record: dict[str, Any],
-    how: HowToRun,
+    context: CountingContext,
 ) -> None:
     """Count in as many groups as memory asks for; one group is written straight to its place."""
     vocabulary = result.vocabulary
@@ -281,29 +266,33 @@ def _count_spool(
     weights, _ = options.integer_weights()
     before, after = options.sides(weights)
     if isinstance(spool, KeptSpool):
-        how.progress.start("counting windows", spool.tokens)
-        blocks = count_apart(spool, vocabulary, options, how.executor, how.group_tokens(words), how.progress)
+        context.progress.start("counting windows", spool.tokens)
+        blocks = count_apart(
+            spool, vocabulary, options, context.executor, context.group_tokens(words), context.progress
+        )
         write_counts(staging, blocks, vocabulary, options, record)
         return
     # The budget may be another one than that of the attempt whose runs we find: only segments say what is done.
     runs = finished_runs(folder, spool.sha256, words)
     done = runs[-1].segments[1] if runs else 0
-    how.progress.start("counting windows", spool.tokens)
-    how.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
-    for group in groups(spool, vocabulary, options, how.rereaders, how.group_tokens(words), skip=done):
-        blocks = count_blocks(group.stream, group.core, words, before, after, how.executor, how.block_pairs)
+    context.progress.start("counting windows", spool.tokens)
+    context.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
+    for group in groups(spool, vocabulary, options, context.rereaders, context.group_tokens(words), skip=done):
+        blocks = count_blocks(group.stream, group.core, words, before, after, context.executor, context.block_pairs)
         if group.segments == (0, spool.segments):
             write_counts(staging, blocks, vocabulary, options, record)
             return
         runs.append(write_run(folder, group.segments, spool.sha256, blocks))
-        how.progress.advance(sum(size.tokens for size in spool.sizes[slice(*group.segments)]))
+        context.progress.advance(sum(size.tokens for size in spool.sizes[slice(*group.segments)]))
         del blocks, group
-    how.progress.start("merging")
-    runs = _merge_rounds(runs, folder, spool.sha256, words, how)
-    write_counts(staging, _merged(runs, words, how), vocabulary, options, record)
+    context.progress.start("merging")
+    runs = _merge_rounds(runs, folder, spool.sha256, words, context)
+    write_counts(staging, _merged(runs, words, context), vocabulary, options, record)
 
 
-def _merge_rounds(runs: list[DiskRun], folder: Path, corpus: str, words: int, how: HowToRun) -> list[DiskRun]:
+def _merge_rounds(
+    runs: list[DiskRun], folder: Path, corpus: str, words: int, context: CountingContext
+) -> list[DiskRun]:
     """Merge neighboring runs until few enough are left to be open together."""
     while len(runs) > OPEN_RUNS:
         fewer: list[DiskRun] = []
@@ -313,16 +302,16 @@ def _merge_rounds(runs: list[DiskRun], folder: Path, corpus: str, words: int, ho
                 fewer += batch
                 continue
             segments = (batch[0].segments[0], batch[-1].segments[1])
-            fewer.append(write_run(folder, segments, corpus, _merged(batch, words, how)))
+            fewer.append(write_run(folder, segments, corpus, _merged(batch, words, context)))
             for run in batch:
                 shutil.rmtree(run.folder)
         runs = fewer
     return runs
 
 
-def _merged(runs: list[DiskRun], words: int, how: HowToRun) -> Iterator[RowBlock]:
+def _merged(runs: list[DiskRun], words: int, context: CountingContext) -> Iterator[RowBlock]:
     sizes = np.sum([np.diff(run.pointers) for run in runs], axis=0)
-    return merge_blocks(list(runs), sizes, words, how.executor, how.block_pairs)
+    return merge_blocks(list(runs), sizes, words, context.executor, context.block_pairs)
 
 
 def _record(job: CountJob, spool: Spool, result: VocabularyResult, phrases: int) -> dict[str, Any]:
@@ -348,78 +337,41 @@ def _record(job: CountJob, spool: Spool, result: VocabularyResult, phrases: int)
     }
 
 
+@listing(CountSettings)
 def count(
     corpus: Any,
     output: str | os.PathLike[str] | None = None,
     *,
-    window: int = 5,
-    weighting: str = "dynamic",
-    context: str = "both",
-    min_count: int | None = None,
-    max_vocab: int | None = None,
-    vocabulary: str | os.PathLike[str] | Iterable[str] | None = None,
-    stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
-    sample: float = 0.0,
-    sample_mode: str = "drop",
-    keep_positions: bool = False,
-    seed: int = 1,
-    dtype: str = "float32",
-    tokenizer: str | Tokenizer = "unicode",
-    keep_case: bool = False,
-    fold_numbers: bool = False,
-    phrases: str | PhraseOptions | None = None,
-    format: str = "auto",
-    text_column: str | None = None,
-    strict: bool = False,
     memory: str | int | None = None,
     workers: int | None = None,
     cluster: str | Executor | None = None,
     resume: bool = False,
     force: bool = False,
     progress: Progress | None = None,
+    **settings: Any,
 ) -> Counts:
     """Count which words occur near which in a corpus.
 
     ``corpus`` is a path, a list of paths, or an iterable of texts or token lists that can be iterated again.
     With ``output`` the counts are kept in that folder, else they live as long as the object. ``cluster`` names a Ray
-    cluster to count on (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
+    cluster to count on (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result. ``settings`` are the fields of
+    ``CountSettings``.
 
     >>> counts = count(["the cat sat", "the cat ran"], min_count=1, window=1, weighting="flat")
     >>> counts["the", "cat"], counts["sat", "ran"]
     (2.0, 0.0)
     """
-    job = CountJob.create(
-        corpus,
-        window=window,
-        weighting=weighting,
-        context=context,
-        min_count=min_count,
-        max_vocab=max_vocab,
-        vocabulary=vocabulary,
-        stop_words=stop_words,
-        sample=sample,
-        sample_mode=sample_mode,
-        keep_positions=keep_positions,
-        seed=seed,
-        dtype=dtype,
-        tokenizer=tokenizer,
-        keep_case=keep_case,
-        fold_numbers=fold_numbers,
-        phrases=phrases,
-        format=format,
-        text_column=text_column,
-        strict=strict,
-    )
+    job = CountJob.create(corpus, **settings)
     with open_executor(cluster, workers) as executor:
-        how = HowToRun(executor, check_budget(memory), progress or Silent())
+        context = CountingContext(executor, check_budget(memory), progress or Silent())
         if output is None:
             target = temporary_target()
             try:
-                run_job(job, target, how)
+                run_job(job, target, context)
             except BaseException:
                 shutil.rmtree(target.parent, ignore_errors=True)
                 raise
             return Counts.load_temporary(target)
         target = check_folder(output, force)
-        run_job(job, target, how, resume, force)
+        run_job(job, target, context, resume, force)
         return Counts.load(target, verify=False)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.counts.options import CountOptions
 from firthian.counts.rows import RowBlock
+from firthian.counts.settings import WindowSettings
 from firthian.disk.artifact import (
     ArrayWriter,
     new_folder,
@@ -57,7 +57,7 @@ class Counts:
         vocabulary: Vocabulary,
         row_sums: Array,
         column_sums: Array,
-        options: CountOptions,
+        options: WindowSettings,
         record: dict[str, Any],
         exact: tuple[Array, Array],
     ) -> None:
@@ -173,7 +173,7 @@ class Counts:
         try:
             arrays = {name: read_array(folder / f"{name}.npy", e, verify) for name, e in manifest["arrays"].items()}
             vocabulary = Vocabulary.load(folder, manifest["words"], arrays["word_counts"])
-            options = CountOptions(**manifest["options"])
+            options = WindowSettings(**manifest["options"])
             counts = cls(
                 arrays["indptr"],
                 arrays["indices"],
@@ -232,7 +232,7 @@ def write_counts(
     folder: Path,
     blocks: Iterable[RowBlock] | Iterator[RowBlock],
     vocabulary: Vocabulary,
-    options: CountOptions,
+    options: WindowSettings,
     record: dict[str, Any],
 ) -> None:
     """Write blocks of rows, in order, as a store of counts."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.counts.options import CountOptions
 from firthian.counts.rows import RowBlock, Runs, count_blocks, cut_rows, joined, merge_blocks
+from firthian.counts.settings import WindowSettings
 from firthian.counts.streams import selection
 from firthian.runtime.executor import Executor, Kept, Threads
 from firthian.runtime.progress import Progress
@@ -60,7 +60,7 @@ class MemoryRun:
 def count_apart(
     spool: KeptSpool,
     vocabulary: Vocabulary,
-    options: CountOptions,
+    options: WindowSettings,
     executor: Executor,
     group_tokens: int,
     progress: Progress,
@@ -118,7 +118,7 @@ def _parts(occurrences: Array, number: int) -> list[tuple[int, int]]:
 
 
 def select_apart(
-    spool: KeptSpool, vocabulary: Vocabulary, options: CountOptions, executor: Executor
+    spool: KeptSpool, vocabulary: Vocabulary, options: WindowSettings, executor: Executor
 ) -> list[KeptStream]:
     """Make the streams of all shards where their segments are."""
     select, window = selection(vocabulary, options), options.window

@@ -16,8 +16,8 @@ import numpy as np
 from firthian._version import __version__
 from firthian.arrays import Array
 from firthian.counts.counts import Counts, temporary_target, write_counts
-from firthian.counts.options import CountOptions
 from firthian.counts.rows import merge_blocks
+from firthian.counts.settings import WindowSettings
 from firthian.disk.artifact import new_folder
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Threads
@@ -102,7 +102,7 @@ def merge(
     return Counts.load_temporary(target)
 
 
-def _what_counts(options: CountOptions) -> CountOptions:
+def _what_counts(options: WindowSettings) -> WindowSettings:
     """Leave out what played no part: without sub-sampling, neither its mode nor its seed."""
     return options if options.sample > 0 else replace(options, sample_mode="drop", seed=0)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.counts.options import CountOptions
+from firthian.counts.settings import WindowSettings
 from firthian.runtime.executor import Executor
 from firthian.text.segments import Segment
 from firthian.text.spool import Spool, Start
@@ -36,7 +36,7 @@ class Group:
 def groups(
     spool: Spool,
     vocabulary: Vocabulary,
-    options: CountOptions,
+    options: WindowSettings,
     executor: Executor,
     group_tokens: int,
     skip: int = 0,
@@ -89,7 +89,7 @@ def _next(pieces: Iterator[Array], ahead: deque[Array]) -> Array | None:
     return ahead.popleft() if ahead else next(pieces, None)
 
 
-def selection(vocabulary: Vocabulary, options: CountOptions) -> Callable[[Segment, Start], Array]:
+def selection(vocabulary: Vocabulary, options: WindowSettings) -> Callable[[Segment, Start], Array]:
     """Return what makes a stream of a segment; a document that goes on in the next one has no end mark there."""
     from firthian.kernels.selection import select
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from firthian.counts.counting import CountJob, HowToRun, prepare
-from firthian.counts.options import CountOptions
+from firthian.counts.counting import CountingContext, CountJob, prepare
+from firthian.counts.settings import WindowSettings
 from firthian.counts.streams import Group, groups
 from firthian.errors import FirthianError, from_os_error
 from firthian.runtime.executor import Executor, Threads
@@ -31,7 +31,7 @@ class Tokens:
     >>> from firthian.runtime.memory import check_budget
     >>> from firthian.runtime.progress import Silent
     >>> job = CountJob.create(open_corpus(["a b a", "b a"]), min_count=1, window=2)
-    >>> with Tokens.read(job, HowToRun(Threads(1), check_budget(None), Silent())) as tokens:
+    >>> with Tokens.read(job, CountingContext(Threads(1), check_budget(None), Silent())) as tokens:
     ...     print(tokens.vocabulary.words, [group.stream.tolist() for group in tokens.groups()])
     ['a', 'b'] [[0, 1, 0, -1, 1, 0, -1]]
     """
@@ -40,7 +40,7 @@ class Tokens:
         self,
         spool: Spool,
         vocabulary: Vocabulary,
-        options: CountOptions,
+        options: WindowSettings,
         record: dict[str, Any],
         executor: Executor | None = None,
         keep: bool = False,
@@ -53,7 +53,7 @@ class Tokens:
         self._remove = None if keep else weakref.finalize(self, shutil.rmtree, spool.folder, ignore_errors=True)
 
     @classmethod
-    def read(cls, job: CountJob, how: HowToRun, folder: Path | None = None) -> Tokens:
+    def read(cls, job: CountJob, how: CountingContext, folder: Path | None = None) -> Tokens:
         """Tokenize a corpus and settle its vocabulary; no windows are counted.
 
         With a ``folder``, what lies there from an earlier attempt is used, and all stays there; else it is a temporary one.

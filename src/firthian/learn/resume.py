@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from firthian.counts.counting import CountJob, HowToRun, run_job
+from firthian.counts.counting import CountingContext, CountJob, run_job
 from firthian.counts.counts import KIND as COUNTS_KIND
 from firthian.counts.counts import MANIFEST, Counts
 from firthian.counts.counts import VERSION as COUNTS_VERSION
@@ -117,7 +117,7 @@ class Unfinished:
         else:
             write_manifest(self.folder / _DATA, KIND, VERSION, now)
 
-    def counts(self, job: CountJob, how: HowToRun) -> Counts:
+    def counts(self, job: CountJob, how: CountingContext) -> Counts:
         """Count a corpus, go on with it, or take the counts that are there if the corpus is still the same."""
         folder, note = self.folder / "counts", self.folder / _CORPUS
         if (folder / MANIFEST).exists():
@@ -138,7 +138,7 @@ class Unfinished:
         run_job(job, folder, how, resume=True)
         return Counts.load(folder, verify=False)
 
-    def tokens(self, job: CountJob, how: HowToRun) -> Tokens:
+    def tokens(self, job: CountJob, how: CountingContext) -> Tokens:
         """Tokenize a corpus; segments that are there are used."""
         return Tokens.read(job, how, self.folder / "tokens")
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from firthian._version import __version__
-from firthian.counts.counting import CountJob, HowToRun, count
+from firthian.counts.counting import CountingContext, CountJob, count
 from firthian.counts.counts import Counts
 from firthian.counts.tokens import Tokens
 from firthian.disk.artifact import check_not_source, sha256
@@ -24,7 +24,7 @@ from firthian.errors import FirthianError
 from firthian.learn.recipes import Recipe, find_recipe
 from firthian.learn.resume import Unfinished
 from firthian.learn.solver import AUTO, Solution, check_fit
-from firthian.runtime.checks import whole
+from firthian.options import Option
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor
 from firthian.runtime.memory import PeakMemory, Problem
@@ -77,7 +77,7 @@ def train(
     check_auto(chosen, vector_size)
     seed = check_seed(seed)
     if vector_size is not None and not isinstance(vector_size, str):
-        vector_size = whole("vector_size", vector_size, hint="100 is usual")
+        vector_size = Option("100 is usual", name="vector_size", kind=int).check(vector_size, strict=True)
     job = Job(source, chosen, chosen.settings(options), vector_size, seed, settled(counting or {}))
     with open_executor(cluster, workers) as executor:
         if output is None:
@@ -217,7 +217,7 @@ def find_counts(job: Job, run: Run, place: Unfinished | None = None) -> Counts:
     if is_counts(job.source):
         return job.source if isinstance(job.source, Counts) else Counts.load(job.source)
     if place is not None:
-        return place.counts(job.count_job(), HowToRun(run.executor, run.budget, run.progress))
+        return place.counts(job.count_job(), CountingContext(run.executor, run.budget, run.progress))
     settings = {"seed": run.seed, **job.recipe.counting, **job.counting}
     return count(job.source, cluster=run.executor, memory=run.budget, progress=run.progress, **settings)
 
@@ -225,7 +225,7 @@ def find_counts(job: Job, run: Run, place: Unfinished | None = None) -> Counts:
 def find_tokens(job: Job, run: Run, place: Unfinished | None = None) -> Tokens:
     """Tokenize a corpus the way the recipe likes; close the result when done with it."""
     check_source(job.recipe, job.source, job.counting)
-    how = HowToRun(run.executor, run.budget, run.progress)
+    how = CountingContext(run.executor, run.budget, run.progress)
     return Tokens.read(job.count_job(), how) if place is None else place.tokens(job.count_job(), how)
 
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError
-from firthian.runtime.checks import whole
+from firthian.options import Workers, option_of
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -143,10 +142,7 @@ def constant(array: Array) -> Array:
 
 
 def check_workers(workers: int | None) -> int:
-    """Return the number of workers, every core of this machine where none is named."""
+    """Check the number of workers; None means every core of this machine."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = whole("workers", workers, hint="leave it out to use every core")
-    if workers < 1:
-        raise FirthianError(f"workers must be at least 1, got {workers}", hint="leave it out to use every core")
-    return workers
+    return int(option_of("workers", Workers).check(workers, strict=True))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from firthian.errors import FirthianError
-from firthian.runtime.checks import whole
+from firthian.options import Option
 
 _UNITS = {
     "": 1,
@@ -25,6 +25,8 @@ _UNITS = {
     "gi": 2**30,
     "ti": 2**40,
 }
+
+_SIZES = "write it as 4GB, 512MB or 1.5GiB"
 
 #: What Python, numpy, numba and their compiled code take before any data arrive.
 INTERPRETER_BYTES = 150 * 2**20
@@ -43,13 +45,13 @@ def parse_size(text: str | int) -> int:
     (4000000000, 536870912, 1500000000, 1000)
     """
     if not isinstance(text, str):
-        return whole("memory", text, hint="write it as 4GB, 512MB or 1.5GiB")
+        return int(Option(_SIZES, name="memory", kind=int).check(text, strict=True))
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
     if match is None or match[2] == "i":
-        raise FirthianError(f"cannot read the size {text!r}", hint="write it as 4GB, 512MB or 1.5GiB")
+        raise FirthianError(f"cannot read the size {text!r}", hint=_SIZES)
     size = float(match[1]) * _UNITS[match[2]]
     if size >= 2**63:
-        raise FirthianError("a size is larger than any memory", hint="write it as 4GB, 512MB or 1.5GiB")
+        raise FirthianError(f"the size {text!r} is larger than any memory", hint=_SIZES)
     return int(size)
 
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.disk.checkpoints import Checkpoint, Nowhere, Stage
-from firthian.errors import FirthianError
-from firthian.runtime.checks import whole
+from firthian.options import Seed, option_of
 from firthian.runtime.executor import Executor, Part, Threads, check_workers
 from firthian.runtime.memory import check_budget
 from firthian.runtime.progress import Progress, Silent
@@ -32,10 +31,7 @@ def check_seed(seed: int) -> int:
     >>> check_seed(7)
     7
     """
-    seed = whole("seed", seed, hint="1 will do")
-    if not 0 <= seed < 2**63:
-        raise FirthianError(f"seed must be from 0 to 2^63 - 1, got {seed}", hint="1 will do")
-    return seed
+    return int(option_of("seed", Seed).check(seed, strict=True))
 
 
 @dataclass(frozen=True)

@@ -6,70 +6,40 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError, suggest
-from firthian.runtime.checks import real, whole
+from firthian.errors import FirthianError
 from firthian.text.segments import Segment
 from firthian.text.types import TypeTable
 from firthian.text.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from firthian.counts.counts import Counts
-
-
-SCORES = ("npmi", "word2vec")
-
-#: Five passes join up to 32 words, more than any phrase has.
-MOST_PASSES = 5
 
 _DEFAULT_THRESHOLDS = {"npmi": 0.5, "word2vec": 100.0}
 
 
 @dataclass(frozen=True)
 class PhraseOptions:
-    """How collocations are found.
+    """How collocations are found; a threshold of None is the usual one of the score.
 
-    ``npmi``: log(p(ab) / p(a)p(b)) / -log p(ab), from -1 to 1. ``word2vec``: (n(ab) - discount)·N / (n(a)·n(b)).
+    ``npmi``: log(p(ab) / p(a)p(b)) / -log p(ab), from -1 to 1. ``word2vec``: (n(ab) - min_count)·N / (n(a)·n(b)).
     ``passes`` > 1 finds longer ones: the second pass joins what the first has joined.
     """
 
-    score: str = "npmi"
-    threshold: float | None = None
-    min_count: int = 5
-    passes: int = 1
+    score: str
+    threshold: float | None
+    min_count: int
+    passes: int
 
     def __post_init__(self) -> None:
-        if self.score not in SCORES:
-            raise FirthianError(
-                f"phrases are scored by {' or '.join(SCORES)}, not {self.score!r}",
-                suggest(str(self.score), SCORES),
-            )
         if self.threshold is None:
             object.__setattr__(self, "threshold", _DEFAULT_THRESHOLDS[self.score])
-        else:
-            usual = f"{_DEFAULT_THRESHOLDS[self.score]:g} is usual"
-            object.__setattr__(self, "threshold", real("phrase_threshold", self.threshold, usual))
-        object.__setattr__(
-            self, "passes", whole("phrase_passes", self.passes, hint="1 finds pairs, 2 up to four words")
-        )
-        object.__setattr__(self, "min_count", whole("phrase min_count", self.min_count, hint="5 is usual"))
-        assert self.threshold is not None
-        if not math.isfinite(self.threshold):
+        elif not math.isfinite(self.threshold):
             raise FirthianError(
-                f"phrase_threshold must be a finite number, got {self.threshold}",
+                f"`phrase_threshold` must be a finite number, got {self.threshold}",
                 hint=f"{_DEFAULT_THRESHOLDS[self.score]:g} is usual",
             )
-        if not 1 <= self.passes <= MOST_PASSES:
-            raise FirthianError(
-                f"phrase_passes must be from 1 to {MOST_PASSES}, got {self.passes}",
-                hint="1 finds pairs, 2 up to four words",
-            )
-        if self.min_count < 1:
-            raise FirthianError(f"phrase min_count must be at least 1, got {self.min_count}", hint="5 is usual")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the options by name, for the record."""
@@ -136,12 +106,11 @@ class Phrases:
         )
 
 
-def find_phrases(bigrams: Counts, tokens: int, options: PhraseOptions) -> Phrases:
-    """Choose the pairs that are phrases from counts with a window of one word to the left: X[i, j] = j just before i."""
-    second = bigrams.rows_of(0, len(bigrams.vocabulary))
-    first = np.asarray(bigrams.indices)
-    together = np.asarray(bigrams.values, dtype=np.float64)
-    n = bigrams.vocabulary.counts.astype(np.float64)
+def find_phrases(
+    vocabulary: Vocabulary, first: Array, second: Array, together: Array, tokens: int, options: PhraseOptions
+) -> Phrases:
+    """Choose the pairs that are phrases: ``together[k]`` counts word ``first[k]`` directly before ``second[k]``."""
+    n = vocabulary.counts.astype(np.float64)
     expected = n[first] * n[second]
     if options.score == "npmi":
         joint = together / tokens
@@ -153,7 +122,7 @@ def find_phrases(bigrams: Counts, tokens: int, options: PhraseOptions) -> Phrase
     assert options.threshold is not None
     chosen = np.flatnonzero((together >= options.min_count) & (score >= options.threshold))
     chosen = chosen[np.lexsort((second[chosen], first[chosen]))]
-    return Phrases(bigrams.vocabulary, first[chosen].astype(np.int64), second[chosen].astype(np.int64))
+    return Phrases(vocabulary, first[chosen].astype(np.int64), second[chosen].astype(np.int64))
 
 
 def join_known(tokens: Sequence[str], vocabulary: Vocabulary, passes: int) -> list[str]:

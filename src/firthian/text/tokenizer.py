@@ -20,7 +20,6 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError, from_os_error, require, suggest
-from firthian.runtime.checks import yes_or_no
 from firthian.text.readers import TOKEN_SEPARATOR
 
 #: The classes of the scanning kernel (kernels/tokens.py), repeated here so that importing this does not import numba.
@@ -199,8 +198,6 @@ class Tokenizer:
     function: Callable[[str], Iterable[str]] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("keep_case", "fold_numbers"):
-            object.__setattr__(self, name, yes_or_no(name, getattr(self, name)))
         if self.function is None:
             object.__setattr__(self, "function", _find_function(self.name))
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.runtime.checks import whole
 from firthian.text.segments import Segment
 from firthian.text.vocabulary import Vocabulary
 
@@ -25,20 +24,10 @@ class NoWordsLeftError(FirthianError):
 class VocabularyLimits:
     """Which types become words."""
 
-    min_count: int = 5
+    min_count: int
     max_vocab: int | None = None
     only: frozenset[str] | None = None
     stop_words: frozenset[str] = frozenset()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "min_count", whole("min_count", self.min_count, hint="1 keeps every word"))
-        if self.min_count < 1:
-            raise FirthianError(f"min_count must be at least 1, got {self.min_count}", hint="1 keeps every word")
-        if self.max_vocab is None:
-            return
-        object.__setattr__(self, "max_vocab", whole("max_vocab", self.max_vocab, hint="leave it out for no limit"))
-        if self.max_vocab < 1:
-            raise FirthianError(f"max_vocab must be at least 1, got {self.max_vocab}", hint="leave it out for no limit")
 
 
 class TypeTable:

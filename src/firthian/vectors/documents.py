@@ -9,7 +9,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
-from firthian.runtime.checks import real
+from firthian.options import Option
 from firthian.vectors.search import BLOCK_ROWS, dense_rows
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def document_vector(
     """See ``Vectors.document_vector``."""
     if weighting not in WEIGHTINGS:
         raise FirthianError(f"there is no weighting {weighting!r}", hint=suggest(weighting, WEIGHTINGS))
-    if weighting == "sif" and not 0 < real("smoothing", smoothing, _SMOOTHING) < np.inf:
+    if weighting == "sif" and not 0 < Option(_SMOOTHING, name="smoothing").check(smoothing, strict=True) < np.inf:
         raise FirthianError(f"smoothing must be a number above 0, got {smoothing}", hint=_SMOOTHING)
     tokens = words_of(vectors, text, tokenizer) if isinstance(text, str) else list(text)
     numbers = np.array(vectors.numbers(tokens, missing), dtype=np.int64)
@@ -68,7 +68,7 @@ def words_of(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) ->
 
 def phrase_passes(vectors: Vectors) -> int:
     """Return how many passes joined words of the corpus to phrases; 0 if none did, or the state has no number."""
-    from firthian.text.phrases import MOST_PASSES
+    from firthian.counts.settings import MOST_PASSES
 
     passes = vectors.state.get("phrase_passes")
     # A file may hold any number; more passes than counting allows join no more.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import firthian as ft
-from firthian.counts.counting import CountJob, HowToRun
+from firthian.counts.counting import CountingContext, CountJob
 from firthian.counts.tokens import Tokens
 from firthian.kernels.packing import unpack
 from firthian.learn.bayes import streaming, svi, variational
@@ -118,7 +118,7 @@ def test_large_batches_have_as_many_tokens_as_they_are_asked_for(monkeypatch):
     """A segment of the text is smaller than they are."""
     monkeypatch.setattr(svi, "USUAL_BATCH", 1000)
     job = CountJob.create(["a b c d e f g h"] * 1000, min_count=1, window=2)
-    how = HowToRun(Threads(2), check_budget(None), Silent())
+    how = CountingContext(Threads(2), check_budget(None), Silent())
     with tempfile.TemporaryDirectory() as folder:
         spool = tokenize_corpus(job.corpus, job.tokenizer, Path(folder), how.executor, how.progress, segment_bytes=4000)
         words = Vocabulary(list("abcdefgh"), [1000] * 8)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import firthian as ft
-from firthian.counts.counting import CountJob, HowToRun
+from firthian.counts.counting import CountingContext, CountJob
 from firthian.counts.streams import probability_bounds
 from firthian.counts.tokens import Tokens
 from firthian.kernels import skipgram as kernel
@@ -236,7 +236,7 @@ def test_objective_is_that_of_the_result():
     options = {"vector_size": 4, "epochs": 3, "alpha": 0.1}
     vectors = ft.train(two_topics(documents=6), "sgns-sgd", **options, counting=COUNTING)
     job = CountJob.create(two_topics(documents=6), min_count=1)
-    with Tokens.read(job, HowToRun(Threads(1), check_budget(None), Silent())) as tokens:
+    with Tokens.read(job, CountingContext(Threads(1), check_budget(None), Silent())) as tokens:
         reaches, before, after, bounds, aliases, negative = SkipGram(tokens, Run()).drawing
         (group,) = tokens.groups()
     drawn = slow.samples(
@@ -277,7 +277,7 @@ def test_sub_sampling_is_drawn_anew_each_epoch():
 
 def read(**settings):
     job = CountJob.create(two_topics(), min_count=1, **settings)
-    return Tokens.read(job, HowToRun(Threads(2), check_budget(None), Silent()))
+    return Tokens.read(job, CountingContext(Threads(2), check_budget(None), Silent()))
 
 
 def test_stretches_cover_the_text_once():

@@ -11,8 +11,8 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
-from firthian.counts.options import CountOptions
 from firthian.counts.rows import count_blocks
+from firthian.counts.settings import WindowSettings
 from firthian.counts.tokens import Tokens
 from firthian.errors import FirthianError
 from firthian.runtime.run import Run
@@ -75,7 +75,7 @@ class StreamedLogistic:
 
 
 def count_stream(
-    stream: Array, core: tuple[int, int], vocabulary: Vocabulary, options: CountOptions, run: Run
+    stream: Array, core: tuple[int, int], vocabulary: Vocabulary, options: WindowSettings, run: Run
 ) -> Counts:
     """Count the windows around some words of a stream, in memory.
 
@@ -101,7 +101,7 @@ def count_stream(
     return counts_of(matrix, Vocabulary(vocabulary.words, tokens), options)
 
 
-def counts_of(matrix: Any, vocabulary: Vocabulary, options: CountOptions) -> Counts:
+def counts_of(matrix: Any, vocabulary: Vocabulary, options: WindowSettings) -> Counts:
     """Make counts of a SciPy matrix."""
     nothing = np.empty(0, dtype=np.int64)
     return Counts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ import numpy as np
 import pytest
 
 import firthian as ft
-from firthian.text.phrases import PhraseOptions
 
 TEXT = ["a b c d a b", "c d a b"] * 5
 
@@ -28,20 +28,20 @@ def test_numbers_of_numpy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"window": 2.5}, "window must be a whole number, got 2.5: 5 is usual"),
-        ({"window": "3"}, "window must be a whole number, got '3'"),
+        ({"window": 2.5}, r"window must be a whole number from 1 to 10000, got 2\.5: words to each side"),
+        ({"window": "3"}, "window must be a whole number from 1 to 10000, got '3'"),
         ({"min_count": 1.5}, "min_count must be a whole number"),
         ({"max_vocab": "all"}, "max_vocab must be a whole number"),
         ({"seed": 1.5}, "seed must be a whole number"),
-        ({"sample": "1e-3"}, "sample must be a number, got '1e-3'"),
+        ({"sample": "1e-3"}, "sample must be a number from 0 to below 1, got '1e-3'"),
         ({"workers": "2"}, "workers must be a whole number"),
         ({"memory": 2.5e9}, "memory must be a whole number"),
-        ({"strict": "no"}, "strict must be True or False, got 'no'"),
-        ({"keep_case": None}, "keep_case must be True or False"),
-        ({"phrases": True}, "phrases are scored by npmi or word2vec, not True"),
+        ({"strict": "no"}, "strict must be true or false, got 'no'"),
+        ({"keep_case": None}, "keep_case must be true or false, got None"),
+        ({"phrases": True}, "phrases must be one of npmi, word2vec, got True"),
         ({"vocabulary": [1]}, "a list of words holds something else"),
         ({"stop_words": 5}, "a list of words holds something else"),
-        ({"format": None, "corpus": "x.txt"}, "there is no corpus format None"),
+        ({"format": None, "corpus": "x.txt"}, "there is no corpus format 'None'"),
         ({"weighting": ["flat"]}, "weighting must be one of"),
     ],
 )
@@ -63,12 +63,33 @@ def test_choices_of_numpy(tmp_path: Path) -> None:
 
 
 def test_numbers_of_phrases() -> None:
-    options = PhraseOptions(threshold=np.float32(0.5), min_count=np.int64(5), passes=np.int64(2))  # type: ignore[arg-type]
-    assert json.loads(json.dumps(options.as_dict())) == {"score": "npmi", "threshold": 0.5, "min_count": 5, "passes": 2}
-    ft.count(TEXT, min_count=1, phrases=options)
-    for wrong in ({"passes": "2"}, {"min_count": 1.5}, {"threshold": "high"}):
+    given: dict[str, Any] = {
+        "phrase_threshold": np.float32(0.5),
+        "phrase_min_count": np.int64(5),
+        "phrase_passes": np.int64(2),
+    }
+    counts = ft.count(TEXT, min_count=1, phrases="npmi", **given)
+    phrases = {"score": "npmi", "threshold": 0.5, "min_count": 5, "passes": 2}
+    assert json.loads(json.dumps(counts.record["settings"]["phrases"])) == phrases
+    for wrong in ({"phrase_passes": "2"}, {"phrase_min_count": 1.5}, {"phrase_threshold": "high"}):
         with pytest.raises(ft.FirthianError, match="must be a"):
-            PhraseOptions(**wrong)  # type: ignore[arg-type]
+            ft.count(TEXT, phrases="npmi", **wrong)
+
+
+@pytest.mark.parametrize("setting", [{"phrase_passes": 2}, {"phrase_min_count": 1}, {"phrase_threshold": 0.0}])
+def test_settings_of_phrases_without_phrases(setting: dict[str, Any]) -> None:
+    with pytest.raises(ft.FirthianError, match="has no effect without phrases: add phrases=npmi"):
+        ft.count(TEXT, **setting)
+
+
+def test_the_signature_of_count_lists_all_settings() -> None:
+    parameters = inspect.signature(ft.count).parameters
+    assert list(parameters)[:3] == ["corpus", "output", "window"]
+    assert {name: parameters[name].default for name in ("window", "min_count", "weighting", "memory")} == {
+        "window": 5, "min_count": None, "weighting": "dynamic", "memory": None,
+    }  # fmt: skip
+    with pytest.raises(ft.FirthianError, match="count has no option 'wndow': did you mean window"):
+        ft.count(TEXT, wndow=3)
 
 
 @pytest.mark.parametrize("pair", ["a", "ab", ("a",), ("a", "b", "c"), 1])
