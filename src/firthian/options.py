@@ -33,8 +33,6 @@ class Option:
     help: str
     low: float = -math.inf
     high: float = math.inf
-    #: An upper bound that is not allowed itself.
-    below: float = math.inf
     choices: tuple[str, ...] = ()
     #: Words accepted besides numbers, such as ``auto``.
     words: tuple[str, ...] = ()
@@ -47,6 +45,8 @@ class Option:
     kind: type = float
     #: Whether None is a value: no limit, or a default that depends on other settings.
     optional: bool = False
+    #: An upper bound that is not allowed itself.
+    below: float = math.inf
 
     def check(self, value: Any, strict: bool = False) -> Any:
         """Convert a value to the option's type; raise if it is out of bounds.
