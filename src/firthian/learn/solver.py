@@ -1,4 +1,4 @@
-"""What a solver is, and what it gives."""
+"""The contract between models and solvers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.runtime.run import Run
 
-#: The dimension that asks a solver to choose it, where the recipe says that it can.
+#: The dimension that lets the solver choose, if the recipe allows it.
 AUTO = 0
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver found: a value, with the way it was reached."""
+    """Vectors, and how they were computed."""
 
-    #: One row a word: a dense float32 matrix, or a SciPy CSR array for sparse vectors.
+    #: One row per word: a dense float32 matrix, or a SciPy CSR array for sparse vectors.
     words: Any
-    #: One row a context, where the model has such vectors.
+    #: One row per context, if the model has context vectors.
     contexts: Array | None = None
-    #: The real objective after each iteration.
+    #: The objective after each iteration.
     objective: list[float] = field(default_factory=list)
-    #: ``exact``, ``converged`` or ``stopped`` (at the number of iterations asked for).
+    #: ``exact``, ``converged`` or ``stopped`` (at the maximum number of iterations).
     status: str = "exact"
-    #: Facts worth keeping: numbers of iterations, live dimensions, what was clipped.
+    #: Facts for the record, such as iterations or live dimensions.
     stats: dict[str, Any] = field(default_factory=dict)
     #: Further arrays that belong to the vectors (biases, covariances, weights), by name.
     extras: dict[str, Array] = field(default_factory=dict)
@@ -35,19 +35,19 @@ class Solution:
     state: dict[str, Any] = field(default_factory=dict)
 
     def check_finite(self) -> None:
-        """Refuse vectors that are no numbers: nobody could use them, and a file of them is found out late.
+        """Raise if a vector is not finite.
 
         >>> Solution(np.array([[0.0, np.nan]])).check_finite()
         Traceback (most recent call last):
         ...
-        firthian.errors.FirthianError: the vectors are not finite, so the steps were too long: lower alpha ...
+        firthian.errors.FirthianError: the vectors are not finite because the steps were too long: lower ...
         """
         for matrix in (self.words, self.contexts):
             values = getattr(matrix, "data", matrix) if hasattr(matrix, "toarray") else matrix
             if values is not None and not np.isfinite(values).all():
                 raise FirthianError(
-                    "the vectors are not finite, so the steps were too long",
-                    hint="lower alpha or rate, raise damping or ridge, whichever the recipe has, or take its defaults",
+                    "the vectors are not finite because the steps were too long",
+                    hint="lower `alpha` or `rate`, raise `damping` or `ridge`, or use the recipe's defaults",
                 )
 
 
@@ -63,7 +63,7 @@ class Solver(Protocol[M]):
 
 
 def check_fit(solver: Solver[Any], model: object) -> None:
-    """Raise if a model lacks an attribute that its solver's Protocol names.
+    """Raise if a model is not what its solver's signature names: a class, or a Protocol with all its members.
 
     >>> class HasMatrix(Protocol):
     ...     matrix: Array
@@ -75,14 +75,16 @@ def check_fit(solver: Solver[Any], model: object) -> None:
     firthian.errors.FirthianError: the solver Wants needs a model with 'matrix', which object lacks: choose another solver
     """
     needed = get_type_hints(type(solver).solve)["model"]
-    protocols = [kind for kind in getattr(needed, "__mro__", ()) if getattr(kind, "_is_protocol", False)]
-    for name in (name for protocol in protocols for name in _members(protocol)):
+    if getattr(needed, "_is_protocol", False):
+        names = [name for kind in needed.__mro__ if getattr(kind, "_is_protocol", False) for name in _members(kind)]
         # The class first: a property may take long to compute.
-        if not hasattr(type(model), name) and not hasattr(model, name):
-            raise FirthianError(
-                f"the solver {type(solver).__name__} needs a model with {name!r}, which {type(model).__name__} lacks",
-                hint="choose another solver",
-            )
+        lacking = [name for name in names if not hasattr(type(model), name) and not hasattr(model, name)]
+        what = f"a model with {lacking[0]!r}, which {type(model).__name__} lacks" if lacking else ""
+    else:
+        fits = needed is Any or isinstance(model, needed)
+        what = "" if fits else f"a {needed.__name__}, got a {type(model).__name__}"
+    if what:
+        raise FirthianError(f"the solver {type(solver).__name__} needs {what}", hint="choose another solver")
 
 
 def _members(protocol: type) -> list[str]:

@@ -7,7 +7,6 @@ import pytest
 
 import firthian as ft
 from firthian.errors import FirthianError
-from firthian.learn.cells import PARTS
 from firthian.learn.likelihood import model as ef
 from firthian.learn.likelihood import unseen
 from firthian.learn.likelihood.alternating import sweep
@@ -15,6 +14,7 @@ from firthian.learn.likelihood.cg_als import ConjugateGradients
 from firthian.learn.likelihood.iwlrls import IWLRLS
 from firthian.learn.likelihood.model import Factors, FirstStep
 from firthian.learn.likelihood.squares import LONGEST_RESPONSE, MOST_WEIGHT, AdagradSquares, in_cells
+from firthian.learn.stochastic.cells import PARTS
 from firthian.runtime.executor import Threads
 from firthian.runtime.run import Run
 from tests.learn.common import counts_of, random_counts

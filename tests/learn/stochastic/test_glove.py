@@ -10,9 +10,8 @@ from scipy.optimize import minimize
 
 import firthian as ft
 from firthian.kernels import glove as kernel
-from firthian.learn.cells import PARTS, over_cells, padded
-from firthian.learn.stochastic.adagrad import Adagrad
-from firthian.learn.stochastic.glove import GloVe
+from firthian.learn.stochastic.cells import PARTS, over_cells, padded
+from firthian.learn.stochastic.glove import Adagrad, GloVe
 from firthian.runtime.executor import Threads
 from firthian.runtime.run import Run
 from tests.learn.texts import TOPIC, two_topics
@@ -213,12 +212,12 @@ def test_reaches_what_a_general_optimizer_finds():
 
 
 def test_memory_budget_is_kept(counts):
-    with pytest.raises(ft.FirthianError, match="pairs take"):
+    with pytest.raises(ft.FirthianError, match="pairs need"):
         GloVe(counts, Run(budget=1000)).weighted_pairs()
 
 
 def test_weights_that_leave_everything_as_it_was_are_refused(counts):
-    with pytest.raises(ft.FirthianError, match=r"x_max is so far above the largest count, \d+.*: give --set x_max=\d+"):
+    with pytest.raises(ft.FirthianError, match=r"x_max is so far above the largest count, \d+.*: set x_max=\d+"):
         ft.train(counts, "glove", vector_size=2, x_max=1e12)
 
 

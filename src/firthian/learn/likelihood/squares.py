@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.learn.cells import PARTS, padded, small_start
 from firthian.learn.likelihood.model import Factors, FirstStep, SeenPairs
-from firthian.learn.stochastic import adagrad
-from firthian.learn.stochastic.glove import Pairs, check_weights
+from firthian.learn.stochastic.cells import PARTS, padded, small_start
+from firthian.learn.stochastic.glove import Pairs, check_weights, passes
 from firthian.runtime.run import Run
 
 #: A response is at most this far from the predictor: where a mean is far too small, (x - mu)/mu is no linear step.
@@ -126,7 +125,7 @@ class AdagradSquares:
         squares = self._first_squares(factors, rows, columns, weights)
         words = _parameters(factors.words, factors.word_bias, squares[0], model.bias in ("row", "both"))
         contexts = _parameters(factors.contexts, factors.context_bias, squares[1], model.bias == "both")
-        errors = adagrad.passes(pairs, words, contexts, self.alpha, self.epochs, run, name, iteration * self.epochs)
+        errors = passes(pairs, words, contexts, self.alpha, self.epochs, run, name, iteration * self.epochs)
         dimension = factors.words.shape[1]
         factors.words[:], factors.word_bias[:] = words[0][:, :dimension], words[2][:, 0]
         factors.contexts[:], factors.context_bias[:] = contexts[0][:, :dimension], contexts[2][:, 0]
@@ -148,7 +147,7 @@ class AdagradSquares:
 
 
 def in_cells(rows: Array, columns: Array, targets: Array, weights: Array, generator: np.random.Generator) -> Pairs:
-    """Sort pairs into the cells of ``firthian.learn.cells``, each cell in a random order."""
+    """Sort pairs into the cells of ``firthian.learn.stochastic.cells``, each cell in a random order."""
     order = generator.permutation(rows.size)
     cell = ((rows % PARTS) * PARTS + columns % PARTS).astype(np.uint8)
     order = order[np.argsort(cell[order], kind="stable")]

@@ -1,28 +1,37 @@
-"""GloVe: logarithms of co-occurrence counts by weighted least squares (Pennington, Socher and Manning 2014)."""
+"""GloVe: weighted least squares on log counts (Pennington, Socher and Manning 2014), by Adagrad (Duchi et al. 2011)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Annotated, Protocol
 
 import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
-from firthian.learn.cells import PARTS
+from firthian.learn.recipe import Combine
+from firthian.learn.solver import Solution
+from firthian.learn.stochastic.cells import PARTS, over_cells, small_start
+from firthian.options import Option
 from firthian.runtime.memory import show_size
 from firthian.runtime.run import Run
+from firthian.vectors.transform import combine
 
 #: Row, column, target and weight of a pair.
 BYTES_PER_PAIR = 4 * 4
 
-#: With smaller weights than this nothing moves: Adagrad begins with squares of 1, beside which gradients are nothing.
+#: Smaller weights have no effect: Adagrad starts with squares of 1, beside which their gradients vanish.
 LEAST_WEIGHT = 1e-6
+
+#: Purposes of random numbers.
+_START, _ROUNDS = 1, 2
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs with targets and weights, cell after cell; those of cell (p, q) begin at ``starts[p * PARTS + q]``."""
+    """Pairs with targets and weights, cell by cell; those of cell (p, q) start at ``starts[p * PARTS + q]``."""
 
     rows: Array
     columns: Array
@@ -38,25 +47,31 @@ class Pairs:
 
 
 def check_weights(weights: Array, name: str, largest: float) -> None:
-    """Refuse weights with which Adagrad would leave everything as it was; ``name`` is the option that made them so."""
+    """Raise if the weights are too small for Adagrad to change anything; ``name`` is the option that sets them."""
     if weights.size and weights.max() < LEAST_WEIGHT:
         raise FirthianError(
-            f"{name} is so far above the largest count, {largest:g}, that no pair has a weight to learn from",
-            hint=f"give --set {name}={largest:g} or less",
+            f"`{name}` is so far above the largest count, {largest:g}, that no pair has enough weight to learn from",
+            hint=f"set `{name}={largest:g}` or less",
         )
 
 
 class GloVe:
-    """``J = sum f(X_ij) (u_i·c_j + a_i + b_j - log X_ij)²`` over the pairs that were seen (eq. 8).
+    """``J = sum f(X_ij) (u_i·c_j + a_i + b_j - log X_ij)²`` over the observed pairs (eq. 8).
 
-    ``f(x) = min((x / x_max)^exponent, 1)`` (eq. 9): rare pairs are noise and count less, frequent ones count at most 1.
+    ``f(x) = min((x / x_max)^exponent, 1)`` (eq. 9) gives rare pairs, which are noisy, less weight.
     """
 
-    def __init__(self, counts: Counts, run: Run, x_max: float = 10.0, weight_exponent: float = 0.75) -> None:
-        self.counts = counts
-        self.run = run
-        self.x_max = x_max
-        self.weight_exponent = weight_exponent
+    def __init__(
+        self,
+        counts: Counts,
+        run: Run,
+        x_max: Annotated[
+            float, Option("count from which the weight is 1; 10 suits tens of millions of tokens", low=1e-9, high=1e12)
+        ] = 10.0,
+        weight_exponent: Annotated[float, Option("power of smaller counts in the weight", low=0, high=10)] = 0.75,
+    ) -> None:
+        self.counts, self.run = counts, run
+        self.x_max, self.weight_exponent = x_max, weight_exponent
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,21 +79,20 @@ class GloVe:
         return self.counts.shape
 
     def weight(self, values: Array) -> Array:
-        """Return f of some counts."""
-        # eq. 9
+        """Return f of counts, eq. 9."""
         weights: Array = np.minimum((values / np.float32(self.x_max)) ** np.float32(self.weight_exponent), 1)
         return weights
 
     def weighted_pairs(self) -> Pairs:
-        """Return log X and f(X) of every pair, sorted into cells, shuffled inside each by the seed."""
+        """Return log X and f(X) of every pair, sorted into cells and shuffled within each by the seed."""
         from firthian.kernels import glove as kernel
 
         counts = self.counts
         needed = counts.pairs * BYTES_PER_PAIR
         if 0 < self.run.budget < needed:
             raise FirthianError(
-                f"{counts.pairs:,} pairs take {show_size(needed)}, more than the memory budget",
-                hint="raise --memory, or count with a higher --min-count",
+                f"{counts.pairs:,} pairs need {show_size(needed)}, more than the memory budget",
+                hint="raise `memory`, or count with a higher `min_count`",
             )
         sparse = (counts.indptr, counts.indices, counts.values)
         sizes = np.zeros((PARTS, PARTS), dtype=np.int64)
@@ -100,3 +114,113 @@ class GloVe:
         list(self.run.threads.map(fill, parts))
         check_weights(weights, "x_max", float(counts.values.max(initial=0)))
         return Pairs(rows, columns, targets, weights, starts)
+
+
+class HasWeightedPairs(Protocol):
+    """A model that is a weighted sum of squares over pairs."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Words by contexts."""
+        ...
+
+    def weighted_pairs(self) -> Pairs:
+        """Return targets and weights, sorted into cells."""
+        ...
+
+
+class Adagrad:
+    """Minimizes a weighted sum of squares pair by pair, each parameter at its own rate, as in Stanford's GloVe.
+
+    The step of a parameter with gradient g is ``alpha·g / sqrt(s)``; s starts at 1 and grows by ``(alpha·g)²``. This is
+    what Stanford's program does; textbook Adagrad omits alpha in s. The gradient is taken without its factor 2.
+    Biases learn at the same ``alpha`` as vectors, as in the paper and in version 1.0 of that program; version 1.2
+    dropped the factor for them (their rate is 1 there).
+
+    The seed fixes the order of the pairs within a cell; the order of the rounds is drawn for each epoch.
+    """
+
+    def __init__(
+        self,
+        epochs: Annotated[int, Option("passes over the pairs", low=1)] = 15,
+        alpha: Annotated[float, Option("learning rate", low=1e-9, high=10)] = 0.05,
+        combine: Combine = "u+c",
+    ) -> None:
+        self.epochs, self.alpha, self.combine = epochs, alpha, combine
+
+    def solve(self, model: HasWeightedPairs, dimension: int, run: Run) -> Solution:
+        """Make ``epochs`` passes over the pairs; the objective is recomputed after each."""
+        pairs = model.weighted_pairs()
+        sides = []
+        for side, number in enumerate(model.shape):
+            generator = run.generator(_START, side)
+            vectors = small_start(generator, number, dimension)
+            bias = np.ones((number, 2), dtype=np.float32)
+            bias[:, 0] = (generator.random(number, dtype=np.float32) - np.float32(0.5)) / dimension
+            sides.append((vectors, np.ones_like(vectors), bias))
+        objective = passes(pairs, sides[0], sides[1], self.alpha, self.epochs, run)
+        (words, _, word_bias), (contexts, _, context_bias) = sides
+        words, contexts = words[:, :dimension], contexts[:, :dimension]
+        return Solution(
+            np.ascontiguousarray(combine(words, contexts, self.combine)),
+            np.ascontiguousarray(contexts),
+            objective,
+            "stopped",
+            {"epochs": self.epochs, "pairs": int(pairs.rows.size)},
+            {"word_bias": word_bias[:, 0].copy(), "context_bias": context_bias[:, 0].copy()},
+        )
+
+
+#: Vectors, their sums of squares, and biases with their sums of squares.
+Parameters = tuple[Array, Array, Array]
+
+
+def passes(
+    pairs: Pairs,
+    words: Parameters,
+    contexts: Parameters,
+    alpha: float,
+    epochs: int,
+    run: Run,
+    name: str = "adagrad",
+    first_epoch: int = 0,
+) -> list[float]:
+    """Make ``epochs`` passes in place, saved as the stage ``name``; return the weighted squares after each.
+
+    ``first_epoch`` numbers the random orders.
+    """
+    from firthian.kernels import glove as kernel
+
+    (word_vectors, word_squares, word_bias), (context_vectors, context_squares, context_bias) = words, contexts
+
+    def step(part: int, other: int) -> None:
+        kernel.adagrad_steps(*pairs.cell(part, other), *words, *contexts, np.float32(alpha))
+
+    def errors(part: int, other: int) -> float:
+        cell = pairs.cell(part, other)
+        return float(kernel.squared_errors(*cell, word_vectors, word_bias, context_vectors, context_bias))
+
+    objective: list[float] = []
+    run.progress.start("Adagrad", epochs)
+    parameters = {
+        "words": word_vectors, "word_squares": word_squares, "word_bias": word_bias,
+        "contexts": context_vectors, "context_squares": context_squares, "context_bias": context_bias,
+    }  # fmt: skip
+    stage = run.stage(name)
+    state = stage.restore()
+    done = 0
+    if state is not None:
+        done = state.step
+        for part, array in parameters.items():
+            array[...] = state.arrays[part]
+        objective += state.values["objective"]
+        run.progress.advance(done / PARTS)
+    for number in range(done, epochs * PARTS):
+        epoch, place = divmod(number, PARTS)
+        over_cells(run, step, [run.generator(_ROUNDS, first_epoch + epoch).permutation(PARTS).tolist()[place]])
+        if place == PARTS - 1:
+            objective.append(math.fsum(over_cells(run, errors, range(PARTS))))
+            run.progress.advance(0, f"objective {objective[-1]:.6g}")
+        run.progress.advance(1 / PARTS)
+        stage.save(number + 1, parameters, objective=objective)
+    return objective

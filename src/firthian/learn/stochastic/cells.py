@@ -1,11 +1,11 @@
 """The block-diagonal schedule: stochastic steps in parallel, with the same result for any number of workers.
 
-Words and contexts are dealt out to a fixed number of parts, number n to part n mod 16. A step on the pair (i, j)
-changes word i and context j only, so the cells (part of i, part of j) = (p, p + shift) of one round share no parameter
-and may run side by side, in any order. Sixteen rounds, one for each shift, visit all cells. Nothing is averaged,
+Words and contexts are divided into a fixed number of parts, number n in part n mod 16. A step on the pair (i, j)
+changes only word i and context j, so the cells (part of i, part of j) = (p, p + shift) of one round share no parameters
+and can run in parallel, in any order. Sixteen rounds, one for each shift, visit all cells. Nothing is averaged,
 no gradient is stale, and a cell's parameters fit the cache of one core.
 (Gemulla, Nijkamp, Haas and Sismanis 2011 use the same stratification across machines.) Here the steps stay in one process,
-on a cluster too: all parameters would have to travel sixteen times for a few steps on each.
+even on a cluster: all parameters would have to be sent sixteen times for a few steps on each.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from firthian.runtime.run import Run
 
 Result = TypeVar("Result")
 
-#: Parts of the words and of the contexts; also the most workers that can be busy at once. A power of two.
+#: Parts of the words and of the contexts, a power of two; also the maximum number of busy workers.
 PARTS = 16
 
-#: Rows of parameters are as long as a multiple of this, 64 bytes, so that vector instructions leave no remainder.
+#: Rows of parameters are padded to a multiple of this, 64 bytes, so that vector instructions leave no remainder.
 LANES = 16
 
 
 def over_cells(run: Run, task: Callable[[int, int], Result], shifts: Iterable[int]) -> list[Result]:
-    """Call ``task(p, q)`` for every cell of the rounds in ``shifts``; give the results in the order of the schedule."""
+    """Call ``task(p, q)`` for every cell of the rounds in ``shifts``; return the results in the order of the schedule."""
     results: list[Result] = []
     for shift in shifts:
         cells = [(part, (part + shift) % PARTS) for part in range(PARTS)]
@@ -37,7 +37,7 @@ def over_cells(run: Run, task: Callable[[int, int], Result], shifts: Iterable[in
 
 
 def padded(dimension: int) -> int:
-    """Return the length of a row of parameters; the numbers beyond the dimension are zero and stay so.
+    """Return the padded length of a row of parameters; the padding is zero and stays zero.
 
     >>> padded(100), padded(128)
     (112, 128)
