@@ -60,10 +60,10 @@ def _left_out() -> str:
         "pairs",
         "dim",
         "CPU s",
-        "predicted / it",
+        "predicted / measured",
         "memory",
-        "predicted / it",
-        "disk, predicted / it",
+        "predicted / measured",
+        "disk, predicted / measured",
     ]
     return table(head, rows)
 
@@ -87,7 +87,7 @@ def _growth() -> str:
         for row in sorted(load(), key=lambda row: row["tokens"])
         if row["what"] == "count" and row["min_count"] == 5
     ]  # fmt: skip
-    head = ["tokens", "words", "pairs", "seconds", "µs a token", "µs of CPU a token, start apart"]
+    head = ["tokens", "words", "pairs", "seconds", "µs per token", "µs of CPU per token, without start-up"]
     return table(head, rows)
 
 
@@ -101,7 +101,7 @@ def _budget() -> str:
         for row in load()
         if row["what"] == "budget"
     ]  # fmt: skip
-    head = ["tokens", "peak, no budget", "peak, 500 MB", "time with it / without"]
+    head = ["tokens", "peak, no budget", "peak, 500 MB", "time with / without budget"]
     return table(head, rows)
 
 
@@ -131,7 +131,7 @@ def forecast(tokens: float, words: float | None) -> list[list[str]]:
         sent = results()["rounds"][recipe] * factor * 2
         rows.append(
             ["", "", "", f"{recipe}, {dimension}", _time(whole.seconds / MACHINES), _time(sent / NETWORK),
-             show_size(sent * MACHINES), show_size(whole.peak_bytes / MACHINES + 2 * factor) + " a machine"]
+             show_size(sent * MACHINES), show_size(whole.peak_bytes / MACHINES + 2 * factor) + " per machine"]
         )  # fmt: skip
     return rows
 
@@ -141,6 +141,17 @@ def _time(seconds: float) -> str:
         if seconds < limit:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds / 86400:.0f} d"
+
+
+def _assumptions() -> str:
+    known = cost.constants()
+    laws = [
+        [name, f"{known['growth'][key]['factor']:.2f} *T*^{known['growth'][key]['exponent']:.3f}"]
+        for key, name in (("words", "words *V* seen at least 5 times"), ("pairs", "pairs *P*, window 5"))
+    ]
+    rounds = [[f"rounds of `{name}`", f"{results()['rounds'][name]:.0f}"] for name in SPREAD]
+    text = ["bytes of text per token", f"{known['text_bytes_per_token']:.1f}"]
+    return table(["", "value"], [*laws, *rounds, text])
 
 
 def _forecasts() -> str:
@@ -156,6 +167,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "growth": ("growth of counting", _growth),
     "budget": ("a budget of 500 MB", _budget),
     "errors": ("the worst of the runs fitted, predicted / measured", _errors),
+    "assumptions": ("assumptions of the forecasts", _assumptions),
     "forecasts": (f"{MACHINES} machines of {CORES} cores", _forecasts),
 }
 

@@ -1,7 +1,7 @@
-"""Write measured figures into the READMEs and docs, from the files of results. ``python -m benchmarks.tables``
+"""Write the tables of the READMEs and docs from the result files. ``python -m benchmarks.tables``
 
-A table, or a block of what commands printed, stands between ``<!-- table NAME -->`` and ``<!-- end -->``. Figures inside
-sentences are those of ``figures.py``. A test says when a page is not what the files hold.
+A table, or a block of command output, stands between ``<!-- table NAME -->`` and ``<!-- end -->``. A test fails if a page
+differs from its results.
 """
 
 from __future__ import annotations
@@ -10,12 +10,23 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import figures, measured, readme, training
-from benchmarks.measured import read, short
+from benchmarks import measured, readme, training
+from benchmarks.measured import read, short, study
 from studies.common import SETS, SHORT, table
 
 ROOT = Path(__file__).parents[1]
-PAGES = tuple(ROOT / name for name in ("README.md", *figures.PAGES))
+#: Pages with tables.
+PAGES = tuple(
+    ROOT / name
+    for name in (
+        "README.md",
+        "benchmarks/README.md",
+        "docs/defaults.md",
+        "docs/scale.md",
+        "docs/derivations/bayes.md",
+        "docs/derivations/exponential_family.md",
+    )
+)
 
 _BLOCK = re.compile(r"(<!-- table ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -50,30 +61,9 @@ def by_size(named: dict[str, str], sets: dict[str, str]) -> str:
     return table(["words of text", "", "seconds", *sets.values()], body)
 
 
-def ahead() -> str:
-    """Where gensim has a higher score than the default recipe, in words."""
-    sets = {**_SEVEN, "rw": "RW"}
-    found: dict[str, list[str]] = {}
-    for corpus, millions in SIZES.items():
-        rows = read(f"training-{corpus}-100-5")["rows"]
-        theirs = [rows[name]["scores"] for name in DEFAULTS if name.startswith("gensim") and name in rows]
-        for name, title in sets.items():
-            if max(scores[name] for scores in theirs) > rows["plain"]["scores"][name]:
-                found.setdefault(title, []).append(f"{millions} M")
-    places = "; ".join(f"{title} ({', '.join(sizes)})" for title, sizes in found.items())
-    smaller, gensim = figures.study("sgns_settings")["prior/enwiki70m/1000"]["weighted"], theirs[0]
-    behind = ", ".join(title for name, title in sets.items() if gensim[name] > smaller[name])
-    more = f"(RW {short(smaller['rw'])}; [study](studies/sgns_settings.md#rare-words))"
-    scores = " ".join(short(smaller[name]) for name in SETS)
-    return (
-        f"gensim's best is ahead of `sgns` on these sets: {places or 'none'}. With 100 dimensions, 6 sweeps and words alone\n"
-        f"`sgns` has on 70 M words {scores} {more}; there gensim is ahead on these: {behind or 'none'}.\n"
-    )
-
-
 def semf() -> str:
     """What teaching analogies gains, on questions that were held out and on those that were taught."""
-    rows, body = figures.study("emf"), []
+    rows, body = study("emf"), []
     for split, name in (("random", "random, as in the paper"), ("strict", "strict: no pair in common")):
         before, after = rows[f"2 {split} 0.5 0"], rows[f"2 {split} 0.5 0.05"]
         body.append([name, *(short(value) for value in (before["accuracy"], after["accuracy"], after["of taught"]))])
@@ -83,7 +73,7 @@ def semf() -> str:
 def coverage() -> str:
     """How many intervals hold the truth, on data drawn from the Bayesian model."""
     body = []
-    for key, row in figures.study("bayes").items():
+    for key, row in study("bayes").items():
         if key.startswith("coverage/") and "three times" not in key:
             shares = [short(row[kind]) for kind in ("raw", "calibrated")]
             body.append([key.removeprefix("coverage/"), f"{row['events']:g}", str(row["true"]), str(row["d"]), *shares])
@@ -93,7 +83,6 @@ def coverage() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "headline": lambda: by_size(_HEADLINE, _SEVEN),
     "defaults": lambda: by_size(DEFAULTS, {**_SEVEN, "rw": "RW"}),
-    "defaults-ahead": ahead,
     "semf": semf,
     "coverage": coverage,
     **measured.TABLES,
@@ -107,15 +96,15 @@ def make(name: str) -> str:
     return TABLES[name]() if name in TABLES else training.show(read(name)["rows"])
 
 
-def filled(page: Path, text: str) -> str:
-    """Give the text of a page with its tables and figures made anew."""
-    return figures.filled(page, _BLOCK.sub(lambda found: found[1] + make(found[2]) + found[3], text))
+def filled(text: str) -> str:
+    """Return the text of a page with its tables rebuilt from the results."""
+    return _BLOCK.sub(lambda match: match[1] + make(match[2]) + match[3], text)
 
 
 def write() -> None:
-    """Write all pages anew."""
+    """Rewrite the tables of all pages."""
     for page in PAGES:
-        page.write_text(filled(page, page.read_text()))
+        page.write_text(filled(page.read_text()))
 
 
 if __name__ == "__main__":
