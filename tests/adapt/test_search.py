@@ -85,13 +85,13 @@ def test_the_estimator_is_left_alone(two_topics):
     ("labels", "grid", "folds", "says"),
     [
         (["a", "a", "a", "b"], {"C": [1.0]}, 2, "label 'b' has one example"),
-        (["a", "a", "b", "b"], {"C": [1.0]}, 1, "1 folds of 4 examples"),
-        (["a", "a", "b", "b"], {"C": [1.0]}, 5, "5 folds of 4 examples"),
+        (["a", "a", "b", "b"], {"C": [1.0]}, 1, "1 folds for 4 examples"),
+        (["a", "a", "b", "b"], {"C": [1.0]}, 5, "5 folds for 4 examples"),
         (["a", "a", "b", "b"], {"min_count": [1]}, 2, "min_count cannot be searched"),
         (["a", "a", "b", "b"], {"C": []}, 2, "no value for C"),
         (["a", "a", "b", "b"], {"C": [0.0]}, 2, "C must be larger"),
-        (["a", "a", "b", "b"], {"passes": [0, 5]}, 2, "passes must be a whole number from 1, got 0"),
-        (["a", "a", "b", "b"], {"passes": [2.5]}, 2, "passes must be a whole number from 1, got 2.5"),
+        (["a", "a", "b", "b"], {"passes": [0, 5]}, 2, "passes must be a whole number of at least 1, got 0"),
+        (["a", "a", "b", "b"], {"passes": [2.5]}, 2, "passes must be a whole number of at least 1, got 2.5"),
         (["a", "a", "a", "a"], {"C": [1.0]}, 2, "only one class, 'a'"),
     ],
 )

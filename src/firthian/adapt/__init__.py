@@ -1,6 +1,6 @@
-"""Word vectors adapted to a task: classifiers of texts that move the vectors they stand on, as scikit-learn estimators.
+"""Task-adapted word vectors: scikit-learn text classifiers that fine-tune the word vectors they use.
 
-texts --documents--> counts of words --examples--> x --learner (kernels/adapt.py)--> classifier and re-embedded words
+texts --documents--> word counts --> weighted examples --learner (kernels/adapt.py)--> classifier, re-embedded words
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from firthian.adapt.search import search_parameters
     from firthian.adapt.store import load
 
-#: Public names and where they live; scikit-learn is imported only when one of them is used.
+#: Public names and their modules; scikit-learn is imported on first use.
 _HOMES = {
     "PAClassifier": "firthian.adapt.estimators",
     "RPAClassifier": "firthian.adapt.estimators",

@@ -1,18 +1,20 @@
-"""What the two classifiers share: reading documents, fitting, predicting, and growing with a stream."""
+"""What the two classifiers share: parameters, reading documents, fitting, predicting, and learning from a stream."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from firthian.adapt.checks import ParameterError, check_documents, check_parameters, kind_of
 from firthian.adapt.documents import (
-    Bag,
+    SCALINGS,
+    WEIGHTINGS,
     Examples,
     count_words,
+    empty_documents,
     inverse_document_frequency,
     is_ngram,
     learn_vocabulary,
@@ -20,10 +22,11 @@ from firthian.adapt.documents import (
     tokenize,
     weigh,
 )
-from firthian.adapt.learner import Ensemble, Rule, predict_codes
+from firthian.adapt.learner import MULTI_CLASS, Ensemble, Rule, predict_codes
 from firthian.adapt.vectors import FirstPhi, GivenPhi, first_phi
 from firthian.arrays import Array
-from firthian.errors import require
+from firthian.errors import require, suggest
+from firthian.options import Option
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import TypeTable, VocabularyLimits
 from firthian.text.vocabulary import Vocabulary
@@ -42,51 +45,103 @@ from sklearn.utils.validation import (  # noqa: E402
 
 __all__ = ["DocumentClassifier", "check_is_fitted"]
 
+# scikit-learn wants each constructor to spell out its parameters; what they accept is declared here, once.
+Cost = Annotated[float, Option("how much one example may change the model")]
+Passes = Annotated[int, Option("passes of `fit` over the examples", low=1)]
+Averaged = Annotated[bool, Option("predict with the average of all updates")]
+MultiClass = Annotated[str, Option("one against the rest, or shared vectors", choices=MULTI_CLASS)]
+OneHot = Annotated[float, Option("weight of one-hot features; 0 for none", low=0)]
+Weighting = Annotated[str, Option("term weighting", choices=("auto", *WEIGHTINGS))]
+Scaling = Annotated[str, Option("scaling of documents", choices=SCALINGS)]
+Ngrams = Annotated[int, Option("longest n-gram; 1 is words only", low=1, high=5)]
+MinCount = Annotated[int, Option("lowest training frequency of a word", low=1)]
+KeepCase = Annotated[bool, Option("keep upper case")]
+Unseen = Annotated[str, Option("words seen only in the vectors", choices=("ignore", "vectors"))]
+Shuffle = Annotated[bool, Option("new order of the examples in each pass")]
+Jobs = Annotated[int | None, Option("classes learned in parallel; -1 for every core", low=-1)]
+
 
 class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Linear classification of documents that are sums of word vectors."""
+    """Linear classification of documents represented as sums of word vectors."""
 
-    # Parameters; the two classifiers say what they mean.
-    vectors: Any
-    C: float
-    passes: int
-    averaged: bool
-    class_weight: Any
-    multi_class: str
-    one_hot: float
-    weighting: str
-    scaling: str
-    ngrams: int
-    min_count: int
-    tokenizer: Any
-    keep_case: bool
-    unseen: str
-    shuffle: bool
-    random_state: Any
-    n_jobs: int | None
-
-    # What fitting leaves.
+    # Fitted attributes
     classes_: Array
     vocabulary_: Vocabulary
-    #: The word vectors before learning, one row a word.
+    #: The word vectors before learning, one row per word.
     base_: Array
     idf_: Array
     ensemble_: Ensemble
-    #: Whether labels beyond ``classes_`` are an error.
+    #: Whether the classes are final, so that other labels are an error.
     classes_known_: bool
     input_kind_: str
-    #: Training documents without a known word, and words (n-grams apart) that the vectors do not hold.
+    #: Training documents without a known word, and words (not n-grams) without a vector.
     n_empty_: int
     n_unknown_words_: int
     seed_: int
     _first: FirstPhi
     _table: TypeTable
 
+    def __init__(
+        self,
+        vectors: Any = "random:100",
+        *,
+        C: Cost = 0.1,
+        passes: Passes = 5,
+        averaged: Averaged = True,
+        class_weight: Any = None,
+        multi_class: MultiClass = "ovr",
+        one_hot: OneHot = 0.0,
+        weighting: Weighting = "auto",
+        scaling: Scaling = "embedding",
+        ngrams: Ngrams = 1,
+        min_count: MinCount = 1,
+        tokenizer: Any = "unicode",
+        keep_case: KeepCase = False,
+        unseen: Unseen = "ignore",
+        shuffle: Shuffle = True,
+        random_state: Any = 1,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.vectors = vectors
+        self.C = C
+        self.passes = passes
+        self.averaged = averaged
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.one_hot = one_hot
+        self.weighting = weighting
+        self.scaling = scaling
+        self.ngrams = ngrams
+        self.min_count = min_count
+        self.tokenizer = tokenizer
+        self.keep_case = keep_case
+        self.unseen = unseen
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # What a classifier adds
+
+    def _examples(self, counts: Any) -> Examples:
+        raise NotImplementedError
+
+    def _ensemble_base(self) -> Array:
+        raise NotImplementedError
+
     def _check_parameters(self) -> None:
         check_parameters(self)
 
     def _rule(self) -> Rule:
         return Rule(lam=math.inf, averaged=bool(self.averaged))
+
+    def _has_one_hot(self) -> bool:
+        return float(self.one_hot) > 0
+
+    def _first_phi(self) -> FirstPhi:
+        return first_phi(self.vectors, self.seed_)
+
+    def _new_ensemble(self) -> Ensemble:
+        return Ensemble(self._ensemble_base(), self.classes_.size, self._has_one_hot(), self.multi_class)
 
     # Reading
 
@@ -95,25 +150,10 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         kind = kind_of(X)
         if learn != "fit" and (kind == "matrix") != (self.input_kind_ == "matrix"):
             raise ParameterError(
-                f"this classifier was fitted on {self.input_kind_}, and this is {kind}", hint="give the same kind"
+                f"the classifier was fitted on {self.input_kind_}, got {kind}", hint="pass the same kind of input"
             )
         if kind == "matrix":
-            if self.ngrams > 1:
-                raise ParameterError("a matrix does not say which words are neighbors", hint="set ngrams=1")
-            from scipy.sparse import csr_array
-
-            given = {"y": y} if learn else {}
-            checked = validate_data(
-                self, X, **given, accept_sparse="csr", dtype=np.float64, reset=learn == "fit", ensure_min_samples=1
-            )
-            X, y = checked if learn else (checked, None)
-            if learn == "fit":
-                self.input_kind_ = kind
-                self._start_matrix(X.shape[1])
-            counts = csr_array(X)
-            counts.sum_duplicates()
-            counts.eliminate_zeros()
-            return counts, None if y is None else np.asarray(y)
+            return self._read_matrix(X, y, learn)
         X = list(X)
         check_documents(X, kind)
         if learn:
@@ -122,14 +162,31 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         documents = tokenize(X, self._tokenizer(), int(self.ngrams))
         if learn == "fit":
             self.input_kind_ = kind
-            # A stream cannot know how often a word will come. An n-gram that came once says little and takes much room.
+            # Frequencies in a stream are not known in advance. N-grams that occur once are many and carry little.
             least = 1 if stream else self.min_count
             vocabulary = learn_vocabulary(documents, VocabularyLimits(least), 1 if stream else max(2, least))
             self._start_vocabulary(vocabulary)
         elif learn == "grow" and documents.tokens:
             self._grow_vocabulary(learn_vocabulary(documents, VocabularyLimits(min_count=1)))
-        bag: Bag = count_words(documents, self._table)
-        return bag.matrix, y
+        return count_words(documents, self._table).matrix, y
+
+    def _read_matrix(self, X: Any, y: Any, learn: str) -> tuple[Any, Array | None]:
+        from scipy.sparse import csr_array
+
+        if self.ngrams > 1:
+            raise ParameterError("n-grams need texts or tokens, not a matrix", hint="set `ngrams=1`")
+        labels = {"y": y} if learn else {}
+        checked = validate_data(
+            self, X, **labels, accept_sparse="csr", dtype=np.float64, reset=learn == "fit", ensure_min_samples=1
+        )
+        X, y = checked if learn else (checked, None)
+        if learn == "fit":
+            self.input_kind_ = "matrix"
+            self._start_matrix(X.shape[1])
+        counts = csr_array(X)
+        counts.sum_duplicates()
+        counts.eliminate_zeros()
+        return counts, None if y is None else np.asarray(y)
 
     def _tokenizer(self) -> Tokenizer:
         if isinstance(self.tokenizer, Tokenizer):
@@ -143,8 +200,9 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         if isinstance(self._first, GivenPhi):
             if len(self._first.vectors.vocabulary) != columns:
                 raise ParameterError(
-                    f"vectors of {len(self._first.vectors.vocabulary)} words for a matrix of {columns} columns",
-                    hint="give one column a word, in the order of the vectors",
+                    f"the matrix has {columns} columns, but there are vectors of "
+                    f"{len(self._first.vectors.vocabulary)} words",
+                    hint="pass one column per word, in the order of the vectors",
                 )
             words = self._first.vectors.vocabulary.words
         self.base_, known = self._first.rows(words, 0)
@@ -157,56 +215,38 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self.vocabulary_ = vocabulary
         self._table = TypeTable.of_words(vocabulary.words)
         self.base_, known = self._first.rows(vocabulary.words, 0)
-        self.n_unknown_words_ = self._unknown_words(vocabulary.words, known)
-
-    def _unknown_words(self, words: Sequence[str], known: Array) -> int:
-        return sum(not there and not is_ngram(word) for word, there in zip(words, known, strict=True))
+        self.n_unknown_words_ = _count_unknown(vocabulary.words, known)
 
     def _grow_vocabulary(self, batch: Vocabulary) -> None:
         counts = self.vocabulary_.counts.copy()
-        places = np.fromiter((self.vocabulary_.get(word) for word in batch.words), np.int64, len(batch))
-        known = places >= 0
-        counts[places[known]] += batch.counts[known]
-        new = [word for word, there in zip(batch.words, known, strict=True) if not there]
+        ids = np.fromiter((self.vocabulary_.get(word) for word in batch.words), np.int64, len(batch))
+        known = ids >= 0
+        counts[ids[known]] += batch.counts[known]
+        new = [word for word, is_known in zip(batch.words, known, strict=True) if not is_known]
         if not new:
-            # The usual case in a stream: the words, and the index that was built of them, stay.
+            # The usual case in a stream; the index of the vocabulary stays valid.
             self.vocabulary_.counts = counts
             return
         size = len(self.vocabulary_)
         self.vocabulary_ = Vocabulary([*self.vocabulary_.words, *new], np.append(counts, batch.counts[~known]))
-        rows, there = self._first.rows(new, size)
+        rows, has_vector = self._first.rows(new, size)
         self.base_ = np.concatenate([self.base_, rows])
-        self.n_unknown_words_ += self._unknown_words(new, there)
+        self.n_unknown_words_ += _count_unknown(new, has_vector)
         self._table = TypeTable.of_words(self.vocabulary_.words)
         self.idf_ = np.append(self.idf_, np.full(len(new), self.idf_.max(), np.float32))
         self.ensemble_.grow_words(self._ensemble_base())
 
-    def _weigh(self, counts: Any) -> Any:
+    def _scaled(self, counts: Any) -> Examples:
         weighting = self.weighting
         if weighting == "auto":
             weighting = "given" if self.input_kind_ == "matrix" else "tfidf"
-        return weigh(counts, weighting, self.idf_)
-
-    def _scaled(self, counts: Any) -> Examples:
-        return scale(self._weigh(counts), self.base_, self.scaling, float(self.one_hot))
-
-    def _examples(self, counts: Any) -> Examples:
-        raise NotImplementedError
-
-    def _ensemble_base(self) -> Array:
-        raise NotImplementedError
-
-    def _has_one_hot(self) -> bool:
-        return float(self.one_hot) > 0
-
-    def _first_phi(self) -> FirstPhi:
-        return first_phi(self.vectors, self.seed_)
+        return scale(weigh(counts, weighting, self.idf_), self.base_, self.scaling, float(self.one_hot))
 
     # Learning
 
     def _start(self, X: Any, y: Any, stream: bool = False) -> tuple[Any, Array]:
         self._check_parameters()
-        # What an earlier fit left must not be taken for this one's, be it columns of a matrix or what was learned.
+        # Nothing of an earlier fit may pass for a result of this one.
         for name in ("n_features_in_", "feature_names_in_", "ensemble_"):
             self.__dict__.pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -219,33 +259,35 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         return counts, labels
 
     def _start_classes(self, labels: Array) -> Array:
-        """Take the classes that the labels name, and number the labels."""
+        """Set the classes to the distinct labels; return the class number of each label."""
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if self.classes_.size < 2:
             raise ParameterError(
-                f"there is only one class, {self.classes_.tolist()[0]!r}", hint="give examples of two classes or more"
+                f"there is only one class, {self.classes_.tolist()[0]!r}", hint="add examples of another class"
             )
         self.classes_known_ = True
         return np.asarray(codes)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from documents (texts, lists of tokens, or a matrix with a column a word) and their labels."""
+        """Learn from documents (texts, token lists, or a matrix with one column per word) and their labels."""
         counts, labels = self._start(X, y)
         codes = self._start_classes(labels)
-        self.ensemble_ = Ensemble(self._ensemble_base(), self.classes_.size, self._has_one_hot(), self.multi_class)
-        self._learn(counts, codes, self._orders(counts.shape[0]))
+        self.ensemble_ = self._new_ensemble()
+        generator = np.random.default_rng([self.seed_, 1 << 32])
+        whole = np.arange(counts.shape[0])
+        orders = [generator.permutation(whole) if self.shuffle else whole for _ in range(self.passes)]
+        self._learn(counts, codes, orders)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from more documents, each seen once in the given order.
+        """Learn from more documents, each seen once, in the given order.
 
-        With ``classes`` in the first call the classes are fixed; without, they grow as labels appear, and so does the
-        vocabulary. ``min_count`` is for ``fit``: a stream cannot know how often a word will come.
+        ``classes`` in the first call fixes the classes; without it they grow as labels appear. The vocabulary always
+        grows; ``min_count`` applies to ``fit`` only, since frequencies in a stream are not known in advance.
         """
         if isinstance(self.class_weight, str):
             raise ParameterError(
-                "class_weight='balanced' needs all examples at once",
-                hint="give a dict of weights, or use fit",
+                "`class_weight=balanced` needs all examples at once", hint="pass a dict of weights, or use fit"
             )
         if not hasattr(self, "ensemble_"):
             counts, labels = self._start(X, y, stream=True)
@@ -253,17 +295,17 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             self.classes_ = np.unique(labels if classes is None else classes)
             if self.classes_known_ and self.classes_.size < 2:
                 raise ParameterError(
-                    f"only {self.classes_.size} of the classes is named", hint="name two classes or more, or none"
+                    f"expected two or more classes, got {self.classes_.size}", hint="pass all classes, or None"
                 )
             if self.classes_known_:
-                self._check_known(labels)
-            self.ensemble_ = Ensemble(self._ensemble_base(), self.classes_.size, self._has_one_hot(), self.multi_class)
+                self._check_labels(labels)
+            self.ensemble_ = self._new_ensemble()
         else:
-            # before the vocabulary grows: a call that is refused changes nothing
+            # Before the vocabulary grows: a failed call must not change anything.
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise ParameterError("classes differ from those of the first call", hint="give the same, or none")
+                raise ParameterError("the classes differ from those of the first call", hint="pass the same, or None")
             if self.classes_known_ and y is not None:
-                self._check_known(np.asarray(y))
+                self._check_labels(np.asarray(y))
             counts, read = self._read(X, y, "grow")
             labels = np.asarray(read)
         codes = self._codes(labels)
@@ -272,80 +314,81 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         return self
 
     def _codes(self, labels: Array) -> Array:
-        """Number the labels; new ones are new classes."""
-        fresh = np.setdiff1d(labels, self.classes_)
-        if fresh.size:
-            old, self.classes_ = self.classes_, np.union1d(self.classes_, fresh)
+        """Return the class number of each label; new labels become new classes."""
+        new = np.setdiff1d(labels, self.classes_)
+        if new.size:
+            old, self.classes_ = self.classes_, np.union1d(self.classes_, new)
             self.ensemble_.grow_classes(np.searchsorted(self.classes_, old).tolist(), self.classes_.size)
         return np.searchsorted(self.classes_, labels)
 
-    def _check_known(self, labels: Array) -> None:
-        fresh = np.setdiff1d(labels, self.classes_)
-        if fresh.size:
+    def _check_labels(self, labels: Array) -> None:
+        new = np.setdiff1d(labels, self.classes_)
+        if new.size:
             raise ParameterError(
-                f"the label {fresh.tolist()[0]!r} is not one of the classes",
-                hint="name every class in the first partial_fit, or none so that they grow",
+                f"the label {new.tolist()[0]!r} is not one of the classes",
+                hint="pass every class to the first partial_fit, or none to let them grow",
             )
 
     def _learn(self, counts: Any, codes: Array, orders: Sequence[Array]) -> None:
-        self.n_empty_ += int(np.count_nonzero(np.diff(counts.indptr) == 0))
+        self.n_empty_ += empty_documents(counts)
         self.ensemble_.learn(
             self._examples(counts), codes, float(self.C), self._class_weights(), self._rule(), orders,
             None if self.n_jobs == -1 else self.n_jobs or 1,
         )  # fmt: skip
 
     def _class_weights(self) -> Any:
-        """Return the class weights by the numbers of the classes."""
+        """Return the class weights by class number."""
         if not isinstance(self.class_weight, Mapping):
             return self.class_weight
         names = self.classes_.tolist()
         unknown = [name for name in self.class_weight if name not in names]
         if unknown and self.classes_known_:
-            raise ParameterError(f"class_weight names {unknown[0]!r}", hint="it is not one of the classes")
+            raise ParameterError(
+                f"`class_weight` names an unknown class, {unknown[0]!r}", hint=suggest(str(unknown[0]), map(str, names))
+            )
         return {names.index(name): float(weight) for name, weight in self.class_weight.items() if name in names}
 
-    def _orders(self, examples: int) -> list[Array]:
-        generator = np.random.default_rng([self.seed_, 1 << 32])
-        whole = np.arange(examples)
-        return [generator.permutation(whole) if self.shuffle else whole for _ in range(self.passes)]
-
-    # Using
+    # Prediction
 
     def decision_function(self, X: Any) -> Array:
-        """Return the score of each class, or of the second one where there are two; an empty document scores 0."""
+        """Return the score of each class, or of the second one if there are two; an empty document scores 0."""
         check_is_fitted(self)
         counts, _ = self._read(X)
         return self.ensemble_.decide(self._examples(counts), bool(self.averaged))
 
     def predict(self, X: Any) -> Array:
-        """Return the label of each document; where all scores are equal, as for an empty one, the first label."""
+        """Return the label of each document; ties, as of an empty document, go to the first label."""
         check_is_fitted(self)
         if self.classes_.size < 2:
-            raise ParameterError("only one class has been seen", hint="learn from examples of another one first")
+            raise ParameterError("only one class has been seen", hint="fit examples of another class first")
         codes = predict_codes(self.decision_function(X))
         labels: Array = self.classes_[codes]
         return labels
 
     @property
     def history_(self) -> list[list[dict[str, float]]]:
-        """For each learner and pass: mistakes, updates, inner steps, squared loss; each example judged before learning."""
+        """Per learner and pass: mistakes, updates, inner steps and squared loss, each counted before the update."""
         return [learner.history for learner in self.ensemble_.learners]
 
     def save(self, path: Any, force: bool = False) -> None:
-        """Write the classifier to a folder of arrays and JSON; ``firthian.adapt.load`` reads it. Nothing is pickled."""
+        """Write the classifier to a folder that ``firthian.adapt.load`` reads; nothing is pickled."""
         from firthian.adapt.store import save
 
         check_is_fitted(self)
         save(self, path, force)
 
     def __sklearn_is_fitted__(self) -> bool:
-        # Reading alone leaves attributes too, also where the labels are refused afterwards.
+        # A fit that failed on its labels leaves other attributes behind.
         return hasattr(self, "ensemble_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.string = True
-        # Vectors are single precision whatever comes in.
+        # The output is float32 for any input type.
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _count_unknown(words: Sequence[str], known: Array) -> int:
+    return sum(not is_known and not is_ngram(word) for word, is_known in zip(words, known, strict=True))

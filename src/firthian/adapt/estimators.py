@@ -2,82 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from firthian.adapt.base import DocumentClassifier, check_is_fitted
-from firthian.adapt.checks import ParameterError, is_number
+from firthian.adapt.base import (
+    Averaged,
+    Cost,
+    DocumentClassifier,
+    Jobs,
+    KeepCase,
+    MinCount,
+    MultiClass,
+    Ngrams,
+    OneHot,
+    Passes,
+    Scaling,
+    Shuffle,
+    Unseen,
+    Weighting,
+    check_is_fitted,
+)
+from firthian.adapt.checks import ParameterError
 from firthian.adapt.documents import Examples, is_ngram
 from firthian.adapt.learner import Rule
 from firthian.adapt.vectors import FirstPhi, OneHotPhi
 from firthian.arrays import Array
 from firthian.errors import suggest
+from firthian.options import Option
 from firthian.runtime.run import one_blas_thread
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import Provenance
 from firthian.vectors.vectors import Vectors
 
+#: ``lam=auto`` for vectors of length 1; chosen together with C by cross-validation on the training parts of the paper's
+#: five tasks, with GloVe and random vectors (docs/studies/rpa.md).
+_AUTO_LAM = 0.002
+
 
 class PAClassifier(DocumentClassifier):
     """Passive-aggressive classification (PA-II, Crammer et al. 2006) of documents as sums of fixed word vectors.
 
-    Parameters are those of ``RPAClassifier``, without what concerns the learning of vectors. ``vectors="onehot"``
-    takes the words themselves as features.
+    Takes the parameters of ``RPAClassifier`` except those about learning vectors. ``vectors="onehot"`` uses the words
+    themselves as features.
 
     >>> texts = ["good fine film", "bad poor film", "fine good", "poor bad"]
     >>> PAClassifier("onehot").fit(texts, ["+", "-", "+", "-"]).predict(["a good one", "a poor one"]).tolist()
     ['+', '-']
     """
 
-    def __init__(
-        self,
-        vectors: Any = "random:100",
-        *,
-        C: float = 0.1,
-        passes: int = 5,
-        averaged: bool = True,
-        class_weight: Any = None,
-        multi_class: str = "ovr",
-        one_hot: float = 0.0,
-        weighting: str = "auto",
-        scaling: str = "embedding",
-        ngrams: int = 1,
-        min_count: int = 1,
-        tokenizer: Any = "unicode",
-        keep_case: bool = False,
-        unseen: str = "ignore",
-        shuffle: bool = True,
-        random_state: Any = 1,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.vectors = vectors
-        self.C = C
-        self.passes = passes
-        self.averaged = averaged
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.one_hot = one_hot
-        self.weighting = weighting
-        self.scaling = scaling
-        self.ngrams = ngrams
-        self.min_count = min_count
-        self.tokenizer = tokenizer
-        self.keep_case = keep_case
-        self.unseen = unseen
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def _hot_part(self) -> float:
+    def _hot_weight(self) -> float:
         return float(self.one_hot) or (0.0 if self.base_.shape[1] else 1.0)
 
     def _has_one_hot(self) -> bool:
-        # To the learner the document's vector is a row of features, which is what its one-hot part is made for.
+        # The learner sees the document's vector itself as features, which is what its one-hot weights are for.
         return True
 
     def _ensemble_base(self) -> Array:
-        features = self.base_.shape[1] + (self.base_.shape[0] if self._hot_part() else 0)
+        features = self.base_.shape[1] + (self.base_.shape[0] if self._hot_weight() else 0)
         return np.empty((features, 0), dtype=np.float32)
 
     def _examples(self, counts: Any) -> Examples:
@@ -85,55 +67,47 @@ class PAClassifier(DocumentClassifier):
 
         scaled = self._scaled(counts)
         features = [csr_array(scaled.matrix @ self.base_)]
-        if self._hot_part():
+        if self._hot_weight():
             lengths = np.sqrt(scaled.matrix.multiply(scaled.matrix).sum(axis=1))
-            factors = np.repeat(self._hot_part() / np.where(lengths > 0, lengths, 1.0), np.diff(scaled.matrix.indptr))
+            factors = np.repeat(self._hot_weight() / np.where(lengths > 0, lengths, 1.0), np.diff(scaled.matrix.indptr))
             hot = scaled.matrix.copy()
             hot.data = (hot.data * factors).astype(np.float32)
             features.append(hot)
         return Examples(csr_array(hstack(features, format="csr", dtype=np.float32)), np.ones(counts.shape[0]))
 
     def transform(self, X: Any) -> Any:
-        """Return the features of documents: their vectors, and one-hot features where there are any (then sparse)."""
+        """Return the features of documents: their vectors, and (then sparse) their one-hot features, if any."""
         check_is_fitted(self)
         matrix = self._examples(self._read(X)[0]).matrix
-        return matrix if self._hot_part() else matrix.toarray()
-
-
-INNER = ("anchored", "walking")
-
-#: lam for vectors of length 1; chosen with C by cross-validation on the training parts of the paper's five tasks, with
-#: GloVe and random vectors (docs/studies/rpa.md).
-_USUAL_LAM = 0.002
+        return matrix if self._hot_weight() else matrix.toarray()
 
 
 class RPAClassifier(DocumentClassifier):
-    """Re-embedding passive-aggressive classification (Denis and Ralaivola, 2017), with its defaults chosen to work unsearched.
+    """Re-embedding passive-aggressive classification (Denis and Ralaivola, 2017). The defaults work well without a search.
 
     Parameters
     ----------
-    vectors : ``Vectors``, a path to some, ``random:DIM``; the word vectors to begin with.
-    C : how much an example may change the model.
-    lam : how much dearer it is to move word vectors than the classifier; infinity leaves the vectors alone (PA-II);
-        ``auto`` is 0.002 over the mean squared length of the first vectors (zero ones apart), so that their scale does
-        not matter.
-    passes : how often ``fit`` sees each example.
-    inner : ``anchored`` minimizes the problem of each example; ``walking`` is the paper's Algorithm 1 as printed.
-    max_inner, tol : when the inner loop stops.
-    averaged : predict with the mean over all examples of the classifier and of the vectors.
-    class_weight : None, ``balanced`` (C by inverse frequency) or a dict of factors of C.
-    multi_class : ``ovr`` (one against the rest, each class with vectors of its own) or ``shared`` (one set of vectors).
-    one_hot : weight of one-hot features beside the document's vector; 0 for none.
-    weighting : ``binary``, ``idf``, ``tfidf``, ``count``, ``given``; ``auto`` is tfidf for texts, given for matrices;
-        the paper's is binary.
-    scaling : ``embedding`` (document vectors have length 1 at the start), ``length`` (bags of words have), ``none``.
-    ngrams : also take runs of up to so many neighboring words, of which the start of a text is one, as words of their own.
-        They begin as zero vectors (random ones with ``random:DIM``); ``fit`` leaves out those that occur once.
-    min_count : training words rarer than this are left out.
-    tokenizer, keep_case : how texts are cut, see ``firthian.Tokenizer``.
-    unseen : ``vectors`` lets words that only the given vectors know take part in prediction; ``ignore`` does not.
-    shuffle, random_state : the order of the examples in each pass, and the random vectors.
-    n_jobs : classes learned side by side, -1 as many as there are cores; changes no result.
+    vectors : the initial word vectors: ``Vectors``, a path, or ``random:DIM``.
+    C : aggressiveness; how much one example may change the model.
+    lam : penalty on moving word vectors, relative to the classifier. Infinity keeps the vectors fixed (PA-II). ``auto``
+        is 0.002 divided by the mean squared length of the nonzero initial vectors, so their scale does not matter.
+    passes : passes of ``fit`` over the examples.
+    inner : ``anchored`` minimizes the problem of each example; ``walking`` is Algorithm 1 as printed in the paper.
+    max_inner, tol : stopping criteria of the inner loop.
+    averaged : predict with the average, over all examples, of the classifier and of the vectors.
+    class_weight : None, ``balanced`` (C by inverse class frequency), or a dict of factors of C.
+    multi_class : ``ovr`` (one against the rest, each class with its own vectors) or ``shared`` (one set of vectors).
+    one_hot : weight of one-hot features next to the document's vector; 0 for none.
+    weighting : ``binary`` (as in the paper), ``idf``, ``tfidf``, ``count`` or ``given``; ``auto`` is ``tfidf`` for texts
+        and ``given`` for matrices.
+    scaling : ``embedding`` (initial document vectors have length 1), ``length`` (bags of words have length 1) or ``none``.
+    ngrams : longest n-gram used as a feature, counting the start of a text as a word. N-grams start as zero vectors
+        (random ones with ``random:DIM``); ``fit`` drops those that occur once.
+    min_count : lowest training frequency of a word.
+    tokenizer, keep_case : see ``firthian.Tokenizer``.
+    unseen : ``vectors`` also uses words that occur only in the given vectors for prediction; ``ignore`` does not.
+    shuffle, random_state : order of the examples in each pass, and the seed of it and of random vectors.
+    n_jobs : classes learned in parallel, -1 for every core; does not change the result.
 
     >>> texts = ["good fine film", "bad poor film", "fine good", "poor bad"]
     >>> model = RPAClassifier("random:10").fit(texts, ["+", "-", "+", "-"])
@@ -147,82 +121,63 @@ class RPAClassifier(DocumentClassifier):
         self,
         vectors: Any = "random:100",
         *,
-        C: float = 0.01,
-        lam: float | str = "auto",
-        passes: int = 5,
-        inner: str = "anchored",
-        max_inner: int = 50,
-        tol: float = 1e-6,
-        averaged: bool = True,
+        C: Cost = 0.01,
+        lam: Annotated[float | str, Option("penalty on moving vectors; inf keeps them", words=("auto",))] = "auto",
+        passes: Passes = 5,
+        inner: Annotated[str, Option("inner loop", choices=("anchored", "walking"))] = "anchored",
+        max_inner: Annotated[int, Option("most steps of the inner loop", low=1)] = 50,
+        tol: Annotated[float, Option("relative tolerance of the inner loop", low=0)] = 1e-6,
+        averaged: Averaged = True,
         class_weight: Any = None,
-        multi_class: str = "ovr",
-        one_hot: float = 0.0,
-        weighting: str = "auto",
-        scaling: str = "embedding",
-        ngrams: int = 1,
-        min_count: int = 1,
+        multi_class: MultiClass = "ovr",
+        one_hot: OneHot = 0.0,
+        weighting: Weighting = "auto",
+        scaling: Scaling = "embedding",
+        ngrams: Ngrams = 1,
+        min_count: MinCount = 1,
         tokenizer: Any = "unicode",
-        keep_case: bool = False,
-        unseen: str = "ignore",
-        shuffle: bool = True,
+        keep_case: KeepCase = False,
+        unseen: Unseen = "ignore",
+        shuffle: Shuffle = True,
         random_state: Any = 1,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
-        self.vectors = vectors
-        self.C = C
+        super().__init__(
+            vectors, C=C, passes=passes, averaged=averaged, class_weight=class_weight, multi_class=multi_class,
+            one_hot=one_hot, weighting=weighting, scaling=scaling, ngrams=ngrams, min_count=min_count,
+            tokenizer=tokenizer, keep_case=keep_case, unseen=unseen, shuffle=shuffle, random_state=random_state,
+            n_jobs=n_jobs,
+        )  # fmt: skip
         self.lam = lam
-        self.passes = passes
         self.inner = inner
         self.max_inner = max_inner
         self.tol = tol
-        self.averaged = averaged
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.one_hot = one_hot
-        self.weighting = weighting
-        self.scaling = scaling
-        self.ngrams = ngrams
-        self.min_count = min_count
-        self.tokenizer = tokenizer
-        self.keep_case = keep_case
-        self.unseen = unseen
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.lam != "auto" and (not is_number(self.lam) or not float(self.lam) > 0):
+        if self.lam != "auto" and not float(self.lam) > 0:
             raise ParameterError(
-                f"lam must be auto or larger than 0, got {self.lam!r}",
-                hint="0.001 is usual; infinity leaves the vectors alone",
+                f"`lam` must be auto or larger than 0, got {self.lam!r}", hint="infinity keeps the vectors fixed"
             )
-        if self.inner not in INNER:
-            raise ParameterError(
-                f"inner must be one of {', '.join(INNER)}, got {self.inner!r}", hint=suggest(str(self.inner), INNER)
-            )
-        whole = isinstance(self.max_inner, int | np.integer)
-        if not whole or self.max_inner < 1 or not is_number(self.tol) or not self.tol >= 0:
-            raise ParameterError("the inner loop needs max_inner from 1 and tol from 0", hint="50 and 1e-6 are usual")
 
     def _first_phi(self) -> FirstPhi:
         first = super()._first_phi()
         if isinstance(first, OneHotPhi):
             raise ParameterError(
                 "one-hot features have no vectors to re-embed",
-                hint="use PAClassifier('onehot'), or one_hot=1 beside vectors",
+                hint="use PAClassifier('onehot'), or vectors and `one_hot=1`",
             )
         return first
 
     def _rule(self) -> Rule:
-        # A document is scaled by 1 / |Phi_0 x|: twice as long vectors make |x|² a quarter, and lam must go with it.
+        # Documents are scaled by 1 / |Phi_0 x|: vectors twice as long make |x|² a quarter, and lam must follow.
         lengths = np.sum(np.square(self.base_, dtype=np.float64), axis=1)
         if not lengths.any():
             raise ParameterError(
-                "no word of the texts has a vector",
-                hint="from w = 0 and Phi = 0 nothing can be learned (Remark 1 of the paper); give other vectors",
+                "none of the texts' words has a vector",
+                hint="nothing can be learned from w = 0 and Phi = 0 (Remark 1 of the paper); use other vectors",
             )
-        lam = _USUAL_LAM / float(lengths[lengths > 0].mean()) if self.lam == "auto" else float(self.lam)
+        lam = _AUTO_LAM / float(lengths[lengths > 0].mean()) if self.lam == "auto" else float(self.lam)
         return Rule(lam, self.inner, int(self.max_inner), float(self.tol), bool(self.averaged))
 
     def _ensemble_base(self) -> Array:
@@ -232,10 +187,8 @@ class RPAClassifier(DocumentClassifier):
     def _examples(self, counts: Any) -> Examples:
         return self._scaled(counts)
 
-    # What was learned of words
-
     def _embeddings(self, label: Any = None) -> list[Array]:
-        """The Phi of each learner, or of the one that a label names."""
+        """Return the Phi of each learner, or of the one for a label."""
         check_is_fitted(self)
         learners = self.ensemble_.learners
         if label is not None:
@@ -245,18 +198,18 @@ class RPAClassifier(DocumentClassifier):
         return [learner.embedding(bool(self.averaged)) for learner in learners]
 
     def transform(self, X: Any, label: Any = None) -> Array:
-        """Return documents as vectors in the learned embedding: all classes' side by side, or those of one label."""
+        """Return document vectors in the learned embeddings of all classes, concatenated, or in that of one label."""
         check_is_fitted(self)
         matrix = self._scaled(self._read(X)[0]).matrix
         return np.concatenate([matrix @ phi for phi in self._embeddings(label)], axis=1)
 
     @property
     def embedding_(self) -> Vectors:
-        """The learned word vectors: all classes' side by side."""
+        """The learned word vectors of all classes, concatenated."""
         return self.embedding_of()
 
     def embedding_of(self, label: Any = None) -> Vectors:
-        """Return the learned word vectors, n-grams apart: all classes' side by side, or those of one label."""
+        """Return the learned word vectors (without n-grams) of all classes, concatenated, or of one label."""
         blocks = self._embeddings(label)
         parameters = {name: value for name, value in self.get_params().items() if name not in ("vectors", "tokenizer")}
         options = {name: value for name, value in parameters.items() if isinstance(value, str | int | float)}
@@ -269,17 +222,17 @@ class RPAClassifier(DocumentClassifier):
         )
         vocabulary = self.vocabulary_
         if self.ngrams > 1:
-            kept = [place for place, word in enumerate(vocabulary.words) if not is_ngram(word)]
-            blocks = [block[kept] for block in blocks]
-            vocabulary = Vocabulary([vocabulary.words[place] for place in kept], vocabulary.counts[kept])
+            words = [n for n, word in enumerate(vocabulary.words) if not is_ngram(word)]
+            blocks = [block[words] for block in blocks]
+            vocabulary = Vocabulary([vocabulary.words[n] for n in words], vocabulary.counts[words])
         return Vectors(np.concatenate(blocks, axis=1), vocabulary, provenance=provenance)
 
     @one_blas_thread()
     def moved_words(self, label: Any = None, topn: int = 20) -> list[dict[str, Any]]:
-        """Name the words whose vectors moved most, and the class towards which each one went.
+        """Return the words whose vectors moved most, and the class each moved towards.
 
         ``moved`` is the length of the change (of all classes' vectors together, or of one label's), ``towards`` the
-        class whose score the change raised most, ``change`` by how much for a document made of this word alone.
+        class whose score the change raised most, and ``change`` that increase for a document of this word only.
         """
         averaged = bool(self.averaged)
         blocks = self._embeddings(label)

@@ -1,4 +1,4 @@
-"""What is learned: a classifier's weights and the rows of Phi it has moved; one learner per class, or one for all."""
+"""The learned state: classifier weights and the rows of Phi that moved; one learner per class, or one for all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from firthian.runtime.run import one_blas_thread
 
 @dataclass(frozen=True)
 class Rule:
-    """How an example changes the model: the parameters of problem (1) and of its inner loop."""
+    """The update rule: parameters of problem (1) and of its inner loop."""
 
     lam: float
     inner: str = "anchored"
@@ -26,7 +26,7 @@ class Rule:
 
 
 class MovedRows:
-    """Phi as the first Phi and the rows that have moved away from it; only those are kept.
+    """Phi, stored as the initial Phi and the rows that have moved away from it.
 
     >>> rows = MovedRows(np.eye(3, dtype=np.float32))
     >>> phi, drift = rows.take(np.array([0, 2]))
@@ -45,17 +45,17 @@ class MovedRows:
 
     @property
     def words(self) -> Array:
-        """The ids of the words that moved, in the order in which they are kept."""
+        """The ids of the words that moved, in storage order."""
         moved = np.flatnonzero(self.slots >= 0)
         return moved[np.argsort(self.slots[moved])]
 
     def grow(self, base: Array) -> None:
-        """Take a longer first Phi."""
+        """Extend the initial Phi."""
         self.slots = np.concatenate([self.slots, np.full(base.shape[0] - self.slots.size, -1, dtype=np.int32)])
         self.base = base
 
     def take(self, words: Array) -> tuple[Array, Array]:
-        """Copy the rows of some words, and their drifts."""
+        """Copy the rows of words, and their drifts."""
         slots = self.slots[words]
         moved = slots >= 0
         phi = self.base[words]
@@ -65,21 +65,21 @@ class MovedRows:
         return phi, drift
 
     def current(self, words: Array, clock: int = 0) -> Array:
-        """Return the rows of some words; with a clock, their means over that many examples."""
+        """Return the rows of words; with a clock, their averages over that many examples."""
         phi, drift = self.take(words)
         return phi - drift / np.float32(clock) if clock else phi
 
     def put(self, words: Array, phi: Array, drift: Array) -> None:
-        """Store rows; those that have not moved are not kept."""
-        fresh = words[(self.slots[words] < 0) & (phi != self.base[words]).any(axis=1)]
-        if self.size + fresh.size > self.rows.shape[0]:
-            room = max(2 * self.rows.shape[0], self.size + fresh.size)
+        """Store the rows that have moved."""
+        new = words[(self.slots[words] < 0) & (phi != self.base[words]).any(axis=1)]
+        if self.size + new.size > self.rows.shape[0]:
+            room = max(2 * self.rows.shape[0], self.size + new.size)
             for name in ("rows", "drifts"):
                 table = np.zeros((room, self.base.shape[1]), dtype=self.base.dtype)
                 table[: self.size] = getattr(self, name)[: self.size]
                 setattr(self, name, table)
-        self.slots[fresh] = np.arange(self.size, self.size + fresh.size, dtype=np.int32)
-        self.size += fresh.size
+        self.slots[new] = np.arange(self.size, self.size + new.size, dtype=np.int32)
+        self.size += new.size
         slots = self.slots[words]
         moved = slots >= 0
         self.rows[slots[moved]] = phi[moved]
@@ -88,9 +88,9 @@ class MovedRows:
 
 @dataclass
 class Learner:
-    """A linear classifier and its Phi: of two classes, or of several that share Phi (``w`` and ``v`` have a row a class).
+    """A linear classifier and its Phi: for two classes, or for several that share Phi (``w``, ``v``: one row per class).
 
-    The mean of a parameter over the examples seen is ``parameter - drift / clock``.
+    The average of a parameter over the examples seen is ``parameter - drift / clock``.
     """
 
     phi: MovedRows
@@ -99,19 +99,19 @@ class Learner:
     w_drift: Array
     v_drift: Array
     clock: int = 0
-    #: Mistakes, updates, inner steps and squared loss of each pass; each example is judged before it is learned from.
+    #: Mistakes, updates, inner steps and squared loss of each pass, counted before each update.
     history: list[dict[str, float]] = field(default_factory=list)
 
     @classmethod
     def start(cls, base: Array, one_hot: bool, classes: int = 0) -> Learner:
-        """Begin with w = 0; Remark 1 of the paper says why this needs a first Phi that is not zero."""
+        """Start from w = 0, which needs a nonzero initial Phi (Remark 1 of the paper)."""
         shape = (classes,) if classes else ()
         w = np.zeros((*shape, base.shape[1]), dtype=np.float32)
         v = np.zeros((*shape, base.shape[0] if one_hot else 0), dtype=np.float32)
         return cls(MovedRows(base), w, v, np.zeros_like(w), np.zeros_like(v))
 
     def mirrored(self) -> Learner:
-        """Return the learner of the other one of two classes."""
+        """Return the learner of the other of two classes."""
         other = Learner(MovedRows(self.phi.base), -self.w, -self.v, -self.w_drift, -self.v_drift, self.clock)
         words = self.phi.words
         other.phi.put(words, *self.phi.take(words))
@@ -119,7 +119,7 @@ class Learner:
         return other
 
     def grow(self, base: Array, classes: int = 0) -> None:
-        """Make room for new words and new classes, at the ends."""
+        """Append new words and new classes."""
         old = self.phi.base.shape[0]
         self.phi.grow(base)
         for name in ("v", "v_drift", "w", "w_drift"):
@@ -131,11 +131,11 @@ class Learner:
             setattr(self, name, np.pad(value, widths))
 
     def learn(self, examples: Examples, y: Array, cost: Array, rule: Rule, orders: Iterable[Array]) -> None:
-        """See the examples in each of the orders; ``y`` is ±1, or the number of the class where Phi is shared."""
+        """Pass over the examples in each of the orders; ``y`` is ±1, or the class number if Phi is shared."""
         from firthian.kernels import adapt as kernel
 
         matrix = examples.matrix
-        words, columns = _used(matrix)
+        words, columns = _used_columns(matrix)
         phi, phi_drift = self.phi.take(words)
         one_hot = self.v.shape[-1] > 0
         v = np.ascontiguousarray(self.v[..., words]) if one_hot else self.v
@@ -165,20 +165,20 @@ class Learner:
             self.v_drift[..., words] = v_drift
 
     def weights(self, averaged: bool) -> tuple[Array, Array]:
-        """Return w and v, or their means."""
+        """Return w and v, or their averages."""
         if averaged and self.clock:
             return self.w - self.w_drift / self.clock, self.v - self.v_drift / self.clock
         return self.w, self.v
 
     def embedding(self, averaged: bool) -> Array:
-        """Return Phi with one row a word, or its mean."""
+        """Return Phi with one row per word, or its average."""
         phi = self.phi.base.copy()
         words = self.phi.words
         phi[words] = self.phi.current(words, self.clock if averaged else 0)
         return phi
 
     def word_scores(self, averaged: bool) -> tuple[Array, Array]:
-        """Return what each word adds to the decision: ``Phi w`` for x, and v for its one-hot features (words × classes)."""
+        """Return each word's contribution to the decision: ``Phi w`` for x, and v for one-hot features (words × classes)."""
         w, v = self.weights(averaged)
         columns = np.atleast_2d(w).T.astype(np.float64)
         words = self.phi.words
@@ -188,27 +188,27 @@ class Learner:
         return scores, np.atleast_2d(v).T.astype(np.float64)
 
 
-def _used(matrix: Any) -> tuple[Array, Array]:
-    """Return the columns that a matrix uses, and its column indices as places among these."""
-    there = np.zeros(matrix.shape[1], dtype=bool)
-    there[matrix.indices] = True
-    places = np.cumsum(there) - 1
-    return np.flatnonzero(there), places[matrix.indices]
+def _used_columns(matrix: Any) -> tuple[Array, Array]:
+    """Return the nonempty columns of a matrix, and its column indices renumbered among them."""
+    is_used = np.zeros(matrix.shape[1], dtype=bool)
+    is_used[matrix.indices] = True
+    numbers = np.cumsum(is_used) - 1
+    return np.flatnonzero(is_used), numbers[matrix.indices]
 
 
-#: ovr: one against the rest, as in the paper; shared: one Phi for all classes, which the paper leaves for later.
+#: ovr: one against the rest, as in the paper; shared: one Phi for all classes, future work in the paper.
 MULTI_CLASS = ("ovr", "shared")
 
 
 class Ensemble:
-    """The learners of ``classes`` classes, which are numbers here."""
+    """The learners of all classes; classes are numbers here."""
 
     def __init__(self, base: Array, classes: int, one_hot: bool, multi_class: str = "ovr") -> None:
         self.base = base
         self.classes = classes
         self.one_hot = one_hot
         self.multi_class = multi_class
-        #: Word scores by whether they are means; they are asked for at every prediction and change only by learning.
+        #: Cache of word scores, keyed by ``averaged``: every prediction needs them, only learning changes them.
         self._scores: dict[bool, tuple[Array, Array]] = {}
         if multi_class == "shared":
             self.learners = [Learner.start(base, one_hot, classes)]
@@ -216,14 +216,14 @@ class Ensemble:
             self.learners = [Learner.start(base, one_hot) for _ in range(1 if classes == 2 else classes)]
 
     def grow_words(self, base: Array) -> None:
-        """Take a longer first Phi."""
+        """Extend the initial Phi."""
         self._scores.clear()
         self.base = base
         for learner in self.learners:
             learner.grow(base)
 
     def grow_classes(self, places: Sequence[int], classes: int) -> None:
-        """Make room for more classes; the old class ``k`` becomes the class ``places[k]``."""
+        """Add classes; the old class ``k`` becomes class ``places[k]``."""
         self._scores.clear()
         if self.multi_class == "shared":
             learner = self.learners[0]
@@ -236,7 +236,7 @@ class Ensemble:
         else:
             old = self.learners
             if self.classes == 2 and classes > 2:
-                # Two classes have one learner; that of the other class is its mirror image, exactly.
+                # Two classes share one learner; the other class's is its exact mirror image.
                 old = [self.learners[0].mirrored(), self.learners[0]]
             self.learners = [Learner.start(self.base, self.one_hot) for _ in range(1 if classes == 2 else classes)]
             if len(old) > 1:
@@ -254,9 +254,9 @@ class Ensemble:
         orders: Sequence[Array],
         workers: int | None = 1,
     ) -> None:
-        """Learn from examples of the classes ``codes``; ``weights`` multiply C, by class or by inverse frequency.
+        """Learn from examples of the classes ``codes``; ``weights`` are factors of C by class, or ``balanced``.
 
-        ``workers`` learners learn side by side; None are as many as there are cores.
+        Up to ``workers`` learners run in parallel; None means one per core.
         """
         self._scores.clear()
         if self.multi_class == "shared":
@@ -266,16 +266,16 @@ class Ensemble:
 
         def task(number: int) -> None:
             mine = codes == (1 if self.classes == 2 else number)
-            # Against the rest there are two classes, and these are what is to be balanced.
-            shown = mine.astype(np.int64) if weights == "balanced" else codes
-            factors = class_factors(shown, 2 if weights == "balanced" else self.classes, weights)
+            # One against the rest is a problem of two classes; balance those.
+            balanced = mine.astype(np.int64) if weights == "balanced" else codes
+            factors = class_factors(balanced, 2 if weights == "balanced" else self.classes, weights)
             self.learners[number].learn(examples, np.where(mine, 1.0, -1.0), cost * factors, rule, orders)
 
         for _ in Threads(workers).map(task, range(len(self.learners))):
             pass
 
     def decide(self, examples: Examples, averaged: bool) -> Array:
-        """Return the score of each class (documents × classes), or one score where there are two classes."""
+        """Return the score of each class (documents × classes), or one score if there are two classes."""
         scores, hot_scores = self.word_scores(averaged)
         decision = examples.matrix @ scores
         if self.one_hot:
@@ -285,7 +285,7 @@ class Ensemble:
         return np.asarray(decision)
 
     def word_scores(self, averaged: bool) -> tuple[Array, Array]:
-        """Return what a word adds to each class's score: through its vector, and through its one-hot feature."""
+        """Return each word's contribution to the class scores: by its vector, and by its one-hot feature."""
         if averaged not in self._scores:
             parts = [learner.word_scores(averaged) for learner in self.learners]
             scores, hot = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
@@ -296,15 +296,15 @@ class Ensemble:
 
 
 def class_factors(codes: Array, classes: int, weights: Mapping[int, float] | str | None) -> Array:
-    """Return, for each example, what C is multiplied by.
+    """Return the factor of C for each example.
 
     >>> class_factors(np.array([0, 0, 0, 1]), 2, "balanced").round(3).tolist()
     [0.667, 0.667, 0.667, 2.0]
     """
     table = np.ones(classes)
     if weights == "balanced":
-        found = np.bincount(codes, minlength=classes)
-        table = codes.size / (classes * np.maximum(found, 1))
+        sizes = np.bincount(codes, minlength=classes)
+        table = codes.size / (classes * np.maximum(sizes, 1))
     elif isinstance(weights, Mapping):
         for code, weight in weights.items():
             table[code] = weight
@@ -313,7 +313,7 @@ def class_factors(codes: Array, classes: int, weights: Mapping[int, float] | str
 
 
 def predict_codes(decision: Array) -> Array:
-    """Return the class of each row of scores; a score of zero, as of an empty document, falls to the first class."""
+    """Return the class of each row of scores; a score of zero, as of an empty document, means the first class."""
     if decision.ndim == 1:
         return np.asarray(decision > 0, dtype=np.int64)
     return np.asarray(np.argmax(decision, axis=1))

@@ -1,4 +1,4 @@
-"""How good a classifier is: accuracy, macro-F1, confusion, calibration, the learning curve, the words that moved."""
+"""Report on a classifier: accuracy, macro-F1, confusion, calibration, learning curve, the words that moved."""
 
 from __future__ import annotations
 
@@ -9,44 +9,45 @@ from typing import Any
 import numpy as np
 
 from firthian.adapt.base import DocumentClassifier
+from firthian.adapt.documents import empty_documents
 from firthian.adapt.estimators import RPAClassifier
 from firthian.arrays import Array
 from firthian.disk.figures import plain_text, save_figure
 from firthian.errors import FirthianError, require
 from firthian.runtime.run import one_blas_thread
 
-#: Bins of the reliability table.
+#: Bins of the calibration table.
 _BINS = 10
 
 
 def scores(truth: Sequence[Any], predicted: Sequence[Any], labels: Sequence[Any]) -> dict[str, Any]:
-    """Return accuracy, macro-F1, and precision, recall and F1 of each label, with the confusion matrix (rows: truth).
+    """Return accuracy, macro-F1, precision, recall and F1 of each label, and the confusion matrix (rows: truth).
 
     >>> result = scores(["a", "a", "b"], ["a", "b", "b"], ["a", "b"])
     >>> result["accuracy"].__round__(3), result["macro_f1"].__round__(3), result["confusion"]
     (0.667, 0.667, [[1, 1], [0, 1]])
     """
-    places = {label: n for n, label in enumerate(labels)}
-    confusion = np.zeros((len(places), len(places)), dtype=np.int64)
-    rows = np.fromiter((places[label] for label in truth), np.int64, len(truth))
-    columns = np.fromiter((places[label] for label in predicted), np.int64, len(predicted))
+    codes = {label: n for n, label in enumerate(labels)}
+    confusion = np.zeros((len(codes), len(codes)), dtype=np.int64)
+    rows = np.fromiter((codes[label] for label in truth), np.int64, len(truth))
+    columns = np.fromiter((codes[label] for label in predicted), np.int64, len(predicted))
     np.add.at(confusion, (rows, columns), 1)
-    right, found, there = np.diag(confusion), confusion.sum(axis=0), confusion.sum(axis=1)
-    f1 = 2 * right / np.maximum(found + there, 1)
-    # A label that is neither true nor predicted anywhere says nothing about the classifier.
-    judged = found + there > 0
+    right, guessed, actual = np.diag(confusion), confusion.sum(axis=0), confusion.sum(axis=1)
+    f1 = 2 * right / np.maximum(guessed + actual, 1)
+    # Labels that never occur and are never predicted do not count.
+    judged = guessed + actual > 0
     return {
         "accuracy": float(right.sum() / max(1, len(truth))),
         "macro_f1": float(f1[judged].mean()) if judged.any() else 0.0,
         "examples": len(truth),
         "labels": {
             str(label): {
-                "precision": float(right[n] / max(found[n], 1)),
-                "recall": float(right[n] / max(there[n], 1)),
+                "precision": float(right[n] / max(guessed[n], 1)),
+                "recall": float(right[n] / max(actual[n], 1)),
                 "f1": float(f1[n]),
-                "examples": int(there[n]),
+                "examples": int(actual[n]),
             }
-            for label, n in places.items()
+            for label, n in codes.items()
         },
         "confusion": confusion.tolist(),
     }
@@ -54,10 +55,10 @@ def scores(truth: Sequence[Any], predicted: Sequence[Any], labels: Sequence[Any]
 
 @one_blas_thread()
 def calibration(decision: Array, right: Array) -> dict[str, Any]:
-    """Say how far the winning margin can be trusted: a logistic curve fitted on half, judged on the other half.
+    """Return the calibration of the winning margin: Platt scaling fitted on one half, evaluated on the other.
 
-    The margin of the chosen class becomes a probability of being right by Platt's curve; the expected calibration
-    error is the mean distance, over bins, between that probability and the share that was right.
+    The expected calibration error is the mean difference, over bins, between the predicted probability of being right
+    and the fraction that was right.
     """
     margin = np.abs(decision) if decision.ndim == 1 else np.diff(np.sort(decision, axis=1)[:, -2:], axis=1)[:, 0]
     if margin.size < 4:
@@ -70,9 +71,9 @@ def calibration(decision: Array, right: Array) -> dict[str, Any]:
     table, error = [], 0.0
     for number in np.unique(bins):
         inside = bins == number
-        said, was = float(probability[inside].mean()), float(truth[inside].mean())
-        error += float(inside.mean()) * abs(said - was)
-        table.append({"probability": said, "right": was, "examples": int(inside.sum())})
+        expected, observed = float(probability[inside].mean()), float(truth[inside].mean())
+        error += float(inside.mean()) * abs(expected - observed)
+        table.append({"probability": expected, "right": observed, "examples": int(inside.sum())})
     return {"expected_error": error, "slope": slope, "offset": offset, "bins": table}
 
 
@@ -94,12 +95,12 @@ def _platt(margin: Array, right: Array) -> tuple[float, float]:
 
 
 def learning_curve(classifier: DocumentClassifier) -> list[dict[str, float]]:
-    """Return, for each pass, the share of examples judged wrongly *before* they were learned from, and updated on."""
+    """Return, for each pass, the fraction of examples misclassified *before* their update, and of those updated on."""
     curve = []
     histories = classifier.history_
     passes = max(map(len, histories))
     for number in range(1, passes + 1):
-        # A class that came later has learners that took part in the last passes only.
+        # Learners of classes added later have seen the last passes only.
         entries = [history[number - passes - 1] for history in histories if len(history) > passes - number]
         examples = sum(entry["examples"] for entry in entries)
         curve.append(
@@ -115,21 +116,21 @@ def learning_curve(classifier: DocumentClassifier) -> list[dict[str, float]]:
 def sample_curve(
     classifier: DocumentClassifier, texts: Any, labels: Any, test: Any, truth: Any
 ) -> list[dict[str, Any]]:
-    """Return the accuracy on the test part after learning from growing shares of the training part."""
+    """Return the test accuracy after training on growing fractions of the training part."""
     from sklearn.base import clone
 
     generator = np.random.default_rng([classifier.seed_, 1 << 34])
     order = generator.permutation(len(texts))
     curve = []
-    for share in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0):
-        chosen = order[: max(2, int(share * len(texts)))]
+    for fraction in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0):
+        chosen = order[: max(2, int(fraction * len(texts)))]
         known = [labels[n] for n in chosen]
         if len(set(known)) < 2:
             continue
         try:
             fitted = clone(classifier).fit([texts[n] for n in chosen], known)
         except FirthianError:
-            # The whole could be learned from. A share may have too few words for min_count: the curve begins later.
+            # A small fraction may have no word of `min_count`; the curve then starts later.
             continue
         accuracy = float(np.mean(fitted.predict(test) == np.asarray(truth)))
         curve.append({"examples": int(chosen.size), "accuracy": accuracy})
@@ -137,12 +138,12 @@ def sample_curve(
 
 
 def evaluate(classifier: DocumentClassifier, texts: Sequence[str], truth: Sequence[Any]) -> dict[str, Any]:
-    """Judge a fitted classifier on texts it has not seen."""
+    """Evaluate a fitted classifier on held-out texts."""
     unknown = sorted(set(truth) - set(classifier.classes_.tolist()))
     if unknown:
         raise FirthianError(
-            f"the test part has the label {unknown[0]!r}, the training part has not",
-            hint="add training examples of it or remove it",
+            f"the test part has the label {unknown[0]!r}, which the training part lacks",
+            hint="add training examples of it, or remove it",
         )
     decision = classifier.decision_function(texts)
     predicted = classifier.predict(texts)
@@ -150,13 +151,13 @@ def evaluate(classifier: DocumentClassifier, texts: Sequence[str], truth: Sequen
     counts, _ = classifier._read(texts)
     return {
         **scores(list(truth), predicted.tolist(), classifier.classes_.tolist()),
-        "empty_documents": int(np.count_nonzero(np.diff(counts.indptr) == 0)),
+        "empty_documents": empty_documents(counts),
         "calibration": calibration(decision, right),
     }
 
 
 def describe(classifier: DocumentClassifier) -> dict[str, Any]:
-    """Say what was learned from the training part."""
+    """Return facts about training, for the report."""
     facts: dict[str, Any] = {
         "classifier": type(classifier).__name__,
         "classes": [str(label) for label in classifier.classes_],
@@ -171,7 +172,7 @@ def describe(classifier: DocumentClassifier) -> dict[str, Any]:
 
 
 def plot(report: dict[str, Any], path: Path) -> None:
-    """Draw the learning curve, the confusion and the reliability of a report."""
+    """Plot the learning curve, the confusion matrix and the calibration of a report."""
     require("matplotlib", "viz")
     from matplotlib.figure import Figure
 
@@ -180,16 +181,16 @@ def plot(report: dict[str, Any], path: Path) -> None:
     if report.get("learning_curve"):
         examples = [point["examples"] for point in report["learning_curve"]]
         left.plot(examples, [point["accuracy"] for point in report["learning_curve"]], marker="o")
-        left.set(xlabel="training examples", ylabel="accuracy on the test part", title="Learning curve")
+        left.set(xlabel="training examples", ylabel="test accuracy", title="Learning curve")
     else:
         passes = report["training"]["passes"]
         left.plot([point["pass"] for point in passes], [point["mistakes"] for point in passes], marker="o")
-        left.set(xlabel="pass", ylabel="judged wrongly before learning", title="Learning curve")
+        left.set(xlabel="pass", ylabel="misclassified before the update", title="Learning curve")
     test = report.get("test")
     if test:
         shades = np.log1p(test["confusion"])
         middle.imshow(shades, cmap="Blues")
-        # Labels are the user's own: a $ in one begins no formula.
+        # A $ in a user's label is not a formula.
         names = [plain_text(label) for label in test["labels"]]
         middle.set_xticks(range(len(names)), names, rotation=45, ha="right", parse_math=False)
         middle.set_yticks(range(len(names)), names, parse_math=False)
@@ -201,7 +202,7 @@ def plot(report: dict[str, Any], path: Path) -> None:
         bins = test["calibration"].get("bins", [])
         right.plot([0, 1], [0, 1], color="0.7", linewidth=1)
         right.plot([b["probability"] for b in bins], [b["right"] for b in bins], marker="o")
-        right.set(xlabel="probability of being right", ylabel="share that was right", title="Calibration")
+        right.set(xlabel="predicted probability", ylabel="fraction right", title="Calibration")
     else:
         middle.axis("off")
         right.axis("off")

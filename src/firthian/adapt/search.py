@@ -1,4 +1,4 @@
-"""Choose parameters by cross-validation on the training examples alone, every number of passes from one run."""
+"""Parameter search by cross-validation on the training examples; one run serves every number of passes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from firthian.adapt.base import DocumentClassifier
 from firthian.adapt.checks import ParameterError
 from firthian.adapt.documents import Examples
-from firthian.adapt.learner import Ensemble, predict_codes
+from firthian.adapt.learner import predict_codes
 from firthian.arrays import Array
 from firthian.errors import suggest
 from firthian.runtime.executor import Threads
@@ -26,23 +26,23 @@ PAPER_GRID: dict[str, list[Any]] = {
     "passes": [1, 5, 10],
 }
 
-#: What ``firth adapt --grid`` searches: where good values are.
+#: The default grid: the region where good values lie.
 USUAL_GRID: dict[str, list[Any]] = {
     "C": [0.003, 0.01, 0.03, 0.1, 0.3, 1.0],
     "lam": [1e-4, 1e-3, 1e-2, 1e-1],
     "passes": [1, 2, 5, 10],
 }
 
-#: Parameters that change the documents' vectors, which are made once for each of their values.
+#: Parameters that change the documents' vectors; those are built once per combination.
 _REPRESENTATION = ("one_hot", "weighting", "scaling")
 
-#: Parameters that may be searched; others change the vocabulary or the vectors, and are choices of the user.
+#: Parameters that can be searched; the others change the vocabulary or the word vectors.
 _SEARCHED = (*_REPRESENTATION, "C", "lam", "passes", "inner", "averaged", "class_weight", "multi_class")
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The best parameters, their cross-validated accuracy, and every setting tried (one that left early has few folds)."""
+    """The best parameters, their cross-validated accuracy, and every candidate (those dropped early have fewer folds)."""
 
     best: dict[str, Any]
     accuracy: float
@@ -61,11 +61,11 @@ def search_parameters(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SearchResult:
-    """Try every setting of the grid on the same stratified folds and give the best one.
+    """Cross-validate every candidate of a grid on the same stratified folds; return the best.
 
-    With ``race``, folds are done in rounds and only the better settings stay, as in successive halving; the winner has
-    seen every fold. The vocabulary is that of all documents given, which are training documents; the labels of a
-    held-out fold are never seen. Ties go to the setting named first.
+    With ``race``, folds run in rounds and only the better candidates stay, as in successive halving; the winner has run
+    on every fold. The vocabulary comes from all the documents; labels of a held-out fold are never used. Ties go to the
+    first candidate.
 
     >>> from firthian.adapt import PAClassifier
     >>> texts = ["good fine film", "bad poor film", "fine good", "poor bad"] * 3
@@ -77,22 +77,22 @@ def search_parameters(
     passes = sorted(set(grid.pop("passes", [estimator.passes])))
     candidates = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     reader = copy.copy(estimator)
-    counts, given = reader._start(documents, labels)
-    codes = reader._start_classes(given)
+    counts, read = reader._start(documents, labels)
+    codes = reader._start_classes(read)
     parts = stratified_folds(codes, [str(label) for label in reader.classes_], folds, reader.seed_)
-    shaped = list(_shape(reader, candidates, counts))
+    prepared = list(_prepare(reader, candidates, counts))
     scores = np.full((len(candidates), folds, len(passes)), np.nan)
 
     def task(job: tuple[int, int]) -> list[float]:
         number, fold = job
-        return _try_fold(*shaped[number], codes, parts == fold, passes, fold)
+        return _try_fold(*prepared[number], codes, parts == fold, passes, fold)
 
     rounds = _rounds(folds, len(candidates)) if race else [(range(folds), len(candidates))]
     progress = progress or Silent()
     progress.start("cross-validation", sum(len(part) * left for part, left in rounds))
     alive = list(range(len(candidates)))
     for part, left in rounds:
-        # Who has left stays away, or nobody would see every fold.
+        # Dropped candidates stay dropped, so that some run on every fold.
         means = np.nan_to_num(_means(scores).max(axis=1), nan=-1.0)
         alive = sorted(sorted(alive, key=lambda number: -means[number])[:left])
         jobs = [(number, fold) for number in alive for fold in part]
@@ -111,17 +111,19 @@ def search_parameters(
 
 
 def stratified_folds(codes: Array, names: Sequence[str], folds: int, seed: int) -> Array:
-    """Return the fold of each example, with the same mixture of classes in each."""
+    """Return the fold of each example, with the same class proportions in each."""
     if not 2 <= folds <= codes.size:
-        raise ParameterError(f"{folds} folds of {codes.size} examples", hint="give 2 folds or more, 5 or 10 are usual")
-    found = np.bincount(codes)
-    if found.min() < 2:
         raise ParameterError(
-            f"the label {names[int(found.argmin())]!r} has one example, which cannot be both learned from and held out",
-            hint="give more examples of it, leave it out, or do without cross-validation",
+            f"{folds} folds for {codes.size} examples", hint="use 2 folds or more, and at most one per example"
+        )
+    sizes = np.bincount(codes)
+    if sizes.min() < 2:
+        raise ParameterError(
+            f"the label {names[int(sizes.argmin())]!r} has one example; cross-validation needs at least two",
+            hint="add examples of it, drop it, or skip cross-validation",
         )
     generator = np.random.default_rng([seed, 1 << 33])
-    # Dealt like cards, class after class: the folds differ by at most one example in all.
+    # Dealt like cards, class after class, so fold sizes differ by at most one.
     order = np.lexsort((generator.random(codes.size), codes))
     parts = np.empty(codes.size, dtype=np.int64)
     parts[order] = np.arange(codes.size) % folds
@@ -134,38 +136,36 @@ def _checked(estimator: DocumentClassifier, grid: dict[str, Sequence[Any]]) -> d
         grid.pop("lam", None)
     for name, values in grid.items():
         if name not in known:
-            raise ParameterError(f"{name} cannot be searched", hint=suggest(name, known))
+            raise ParameterError(f"`{name}` cannot be searched", hint=suggest(name, known))
         if not len(values):
-            raise ParameterError(f"the grid has no value for {name}", hint="give one or more")
+            raise ParameterError(f"the grid has no value for {name}", hint="add one or more")
     for number in grid.get("passes", ()):
-        # Passes are no part of the candidates, which are checked one by one.
+        # The candidates, which are checked one by one, do not include passes.
         copy.copy(estimator).set_params(passes=number)._check_parameters()
     return grid
 
 
-def _shape(
+def _prepare(
     reader: DocumentClassifier, candidates: list[dict[str, Any]], counts: Any
 ) -> Iterator[tuple[DocumentClassifier, Examples]]:
-    """Return each candidate as a classifier, with the documents as it sees them."""
-    made: dict[tuple[Any, ...], Examples] = {}
+    """Yield each candidate as a classifier, with its examples."""
+    examples: dict[tuple[Any, ...], Examples] = {}
     for candidate in candidates:
         classifier = copy.copy(reader).set_params(**candidate)
         classifier._check_parameters()
         key = tuple(getattr(classifier, name) for name in _REPRESENTATION)
-        if key not in made:
-            made[key] = classifier._examples(counts)
-        yield classifier, made[key]
+        if key not in examples:
+            examples[key] = classifier._examples(counts)
+        yield classifier, examples[key]
 
 
 def _try_fold(
     classifier: DocumentClassifier, examples: Examples, codes: Array, held_out: Array, passes: list[int], fold: int
 ) -> list[float]:
-    """Learn from all folds but one; give the accuracy on that one after each number of passes."""
+    """Train on all folds but one; return the accuracy on that one after each number of passes."""
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     seen, unseen = examples[train], examples[test]
-    ensemble = Ensemble(
-        classifier._ensemble_base(), classifier.classes_.size, classifier._has_one_hot(), classifier.multi_class
-    )
+    ensemble = classifier._new_ensemble()
     generator = np.random.default_rng([classifier.seed_, fold])
     accuracies = []
     for number in range(1, max(passes) + 1):
@@ -180,7 +180,7 @@ def _try_fold(
 
 
 def _rounds(folds: int, candidates: int) -> list[tuple[range, int]]:
-    """Say which folds each round does and how many candidates take part.
+    """Return the folds of each round and its number of candidates.
 
     >>> _rounds(10, 24)
     [(range(0, 2), 24), (range(2, 5), 8), (range(5, 10), 3)]
@@ -193,6 +193,6 @@ def _rounds(folds: int, candidates: int) -> list[tuple[range, int]]:
 
 
 def _means(scores: Array) -> Array:
-    """Average over the folds that were done; NaN where none was."""
+    """Average over finished folds; NaN if there are none."""
     done = np.sum(~np.isnan(scores), axis=1)
     return np.where(done > 0, np.nansum(scores, axis=1) / np.maximum(done, 1), np.nan)

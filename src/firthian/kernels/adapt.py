@@ -1,8 +1,8 @@
-"""Passive-aggressive learning of a classifier and, with it, of the word vectors it stands on (Denis and Ralaivola, 2017).
+"""Passive-aggressive learning of a classifier jointly with its word vectors (Denis and Ralaivola, 2017).
 
-A document is a row of a CSR matrix, ``x``; its vector is ``f = Phi x``, beside which it may have one-hot features
-``z = hot x`` that have weights ``v`` of their own. The margin is ``y (w.f + v.z)``. With no dimensions in ``phi`` and
-``hot = 1`` what remains is plain PA-II on ``x``.
+A document is a row ``x`` of a CSR matrix; its vector is ``f = Phi x``. It may also have one-hot features
+``z = hot x`` with weights ``v``. The margin is ``y (w.f + v.z)``. With a ``phi`` of zero dimensions and ``hot = 1``
+this is plain PA-II on ``x``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import njit
 
 from firthian.arrays import Array
 
-#: What a sweep adds to ``tally``: examples on the wrong side, examples that moved the model, inner steps, squared loss.
+#: Entries of ``tally``: misclassified examples, updates, inner steps, squared loss.
 MISTAKES, UPDATES, STEPS, SQUARED_LOSS = 0, 1, 2, 3
 
 
@@ -31,15 +31,15 @@ def inner_loop(
     most: int,
     tolerance: float,
 ) -> tuple[float, float, float, float, float, int]:
-    """Run the whole alternation for one example on its inner products; give (a, b, beta, p, q, steps).
+    """Run the alternation for one example on inner products only; return (a, b, beta, p, q, steps).
 
-    Neither form leaves the plane of ``w`` and ``f`` as they were, so the result is
+    Both forms stay in the plane of the initial ``w`` and ``f``, so the result is
 
         w <- a w + b f,    v <- v + beta z,    Phi <- Phi + (p w + q f) x'
 
-    and the inner products ``ww, wf, ff, vz, zz, xx`` of ``w``, ``f``, ``v``, ``z`` and ``x`` are all it takes to find it.
+    and follows from the inner products ``ww, wf, ff, vz, zz, xx`` of ``w``, ``f``, ``v``, ``z`` and ``x``.
     Anchored steps start from the values before the example, so each minimizes problem (1) in one block; walking steps
-    start from the last ones, as Algorithm 1 is printed. Both stop when objective (1a) does.
+    start from the latest values, as Algorithm 1 is printed. Both stop when objective (1a) converges.
     """
     soft = 1.0 / (2.0 * cost)
     stiff = lam / (2.0 * cost)
@@ -51,11 +51,11 @@ def inner_loop(
     steps = 0
     while steps < most:
         steps += 1
-        # f = c w0 + d f0, for Phi has moved by (p w0 + q f0) x'.
+        # f = c w0 + d f0, since Phi has moved by (p w0 + q f0) x'.
         c, d = xx * p, 1.0 + xx * q
         f_f = c * c * ww + 2.0 * c * d * wf + d * d * ff
-        # Where the document has no vector, no step moves w, and where w is 0, none moves Phi. Taking none keeps the lengths of
-        # such steps, which a huge C makes huge, from overflowing.
+        # No step moves w if the document has no vector, nor Phi if w is 0. Skipping such steps avoids overflow: a huge C
+        # makes them huge.
         empty = f_f + zz == 0.0
         if anchored:
             # eq. 11 from w_t: the margin of the old w under the new Phi.
@@ -82,7 +82,7 @@ def inner_loop(
             loss = max(0.0, 1.0 - y * (c * w_w0 + d * w_f0 + hot))
             tau = y * loss / (reach + stiff) if reach > 0.0 else 0.0
             p, q = p + tau * a, q + tau * b
-        # The objective (1a), to see whether it still moves.
+        # The objective (1a), to test convergence.
         loss = max(0.0, 1.0 - y * (xx * p * w_w0 + (1.0 + xx * q) * w_f0 + hot))
         moved_w = (a - 1.0) * (a - 1.0) * ww + 2.0 * (a - 1.0) * b * wf + b * b * ff + beta * beta * zz
         moved_phi = xx * (p * p * ww + 2.0 * p * q * wf + q * q * ff)
@@ -95,7 +95,7 @@ def inner_loop(
 
 @njit(cache=True, nogil=True)
 def _gather(indices: Array, data: Array, phi: Array, f: Array) -> float:
-    """Write ``f = Phi x``; give ``|x|²``."""
+    """Write ``f = Phi x``; return ``|x|²``."""
     f[:] = 0.0
     xx = 0.0
     for n in range(indices.size):
@@ -125,7 +125,7 @@ def _sparse_dot(indices: Array, data: Array, weights: Array) -> float:
 
 @njit(cache=True, nogil=True)
 def _scatter(indices: Array, data: Array, step: Array, phi: Array, phi_drift: Array, age: float) -> None:
-    """Add ``step x'`` to Phi, and ``age`` times it to its drift where there is one."""
+    """Add ``step x'`` to Phi, and ``age`` times it to its drift, if kept."""
     averaged = phi_drift.shape[0] > 0
     for n in range(indices.size):
         row = indices[n]
@@ -160,11 +160,11 @@ def sweep(
     clock: int,
     tally: Array,
 ) -> int:
-    """See the examples named by ``order`` one after another, for two classes ``y = ±1``; give the clock after them.
+    """Process the examples in ``order``, for two classes ``y = ±1``; return the clock afterwards.
 
-    ``cost`` is C, for each example; an infinite ``lam`` leaves Phi as it is. ``clock`` counts the examples seen so far.
-    The drifts hold the sum of (clock × change), so that the mean of a parameter over all examples is
-    ``parameter - drift / clock``; drifts of size 0 are not kept.
+    ``cost`` is C per example; an infinite ``lam`` keeps Phi fixed. ``clock`` counts the examples seen so far. The drifts
+    hold the sum of (clock × change), so the average of a parameter over all examples is ``parameter - drift / clock``;
+    drifts of size 0 are not kept.
     """
     dimension = phi.shape[1]
     f = np.empty(dimension, phi.dtype)
@@ -229,11 +229,10 @@ def sweep_shared(
     clock: int,
     tally: Array,
 ) -> int:
-    """See examples of several classes ``y = 0, 1, ...`` that share one Phi; rows of ``w`` and ``v`` belong to classes.
+    """Process examples of several classes ``y = 0, 1, ...`` that share one Phi; ``w`` and ``v`` have one row per class.
 
-    The margin is that of the right class r over the best wrong class s. With ``u = w_r - w_s`` and the change shared
-    evenly, ``|Δw_r|² + |Δw_s|² = |Δu|² / 2``: twice problem (1) is the problem of two classes for (u, Phi) with 2 C
-    and 2 lam.
+    The margin is that of the right class r over the best wrong class s. With ``u = w_r - w_s`` and the change split
+    evenly, ``|Δw_r|² + |Δw_s|² = |Δu|² / 2``: twice problem (1) is the two-class problem for (u, Phi) with 2 C and 2 lam.
     """
     classes, dimension = w.shape
     f = np.empty(dimension, phi.dtype)
