@@ -183,7 +183,7 @@ def add(
     from firthian.disk.artifact import check_folder, check_not_source
     from firthian.disk.stopping import catching_signals
     from firthian.runtime.run import Run
-    from firthian.vectors.added import add_words
+    from firthian.vectors.fold_in import add_words
     from firthian.vectors.loading import open_vectors
 
     for path in (vectors, counts):

@@ -18,7 +18,7 @@ from firthian.errors import FirthianError
 from firthian.text.readers import Corpus
 from firthian.text.tokenizer import Tokenizer, decode
 from firthian.vectors.documents import words_of
-from firthian.vectors.psd_factor import PSDFactor
+from firthian.vectors.psd import PSDFactor
 from firthian.vectors.vectors import Vectors
 
 #: The residuals of so many words are kept: few words make up most of a text.

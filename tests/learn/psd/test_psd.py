@@ -13,12 +13,11 @@ from firthian.errors import FirthianError
 from firthian.learn.linalg.operators import SparseOperator
 from firthian.learn.linalg.spectral import top_eigen, top_singular
 from firthian.learn.psd.block_descent import BlockDescent
-from firthian.learn.psd.model import Scale, WeightedPMI
-from firthian.learn.psd.words import Relations, regress, relate
+from firthian.learn.psd.model import WeightedPMI
 from firthian.runtime.run import Run
-from firthian.vectors.added import add_words
+from firthian.vectors.fold_in import Relations, add_words, regress, relate
 from firthian.vectors.likelihood import TextModel
-from firthian.vectors.psd_factor import PSDFactor
+from firthian.vectors.psd import PSDFactor, Scale
 from tests.learn.common import counts_of
 from tests.reference import psd as twin
 
@@ -207,8 +206,8 @@ def test_vectors_are_centered_and_lead_back_to_the_factor():
     assert np.abs(centered.matrix.mean(axis=0)).max() < 1e-5
     factors = [PSDFactor(vectors, "a test").rows() for vectors in (plain, centered)]
     assert np.allclose(*factors, atol=1e-5)
-    assert np.allclose(PSDFactor(centered, "a test").shown(factors[0]), centered.matrix, atol=1e-5)
-    with pytest.raises(FirthianError, match=r"a test needs vectors as they were trained, .*normalized"):
+    assert np.allclose(PSDFactor(centered, "a test").to_vectors(factors[0]), centered.matrix, atol=1e-5)
+    with pytest.raises(FirthianError, match=r"a test needs vectors as they were trained; .*normalized"):
         PSDFactor(centered.normalized(), "a test")
     PSDFactor(centered.subset(5), "a test")
 
@@ -227,7 +226,7 @@ def test_blockwise_words_are_regressions_on_the_core(context):
     vectors = ft.train(counts, "psd-blockwise", vector_size=5, core=core, band_ridges="2,4", center=False)
     x = counts.to_scipy().toarray().astype(np.float64)
     total, row, column = x.sum(), x.sum(axis=1), x.sum(axis=0)
-    stats = vectors.provenance.stats
+    stats = vectors.state
     weight = np.where(x > 0, np.minimum(np.sqrt(x) / stats["cut_root"], 1), 0)
     g = np.log((1 - stats["kappa"]) * x * total / np.outer(row, column) + stats["kappa"])
     for word, ridge in ((core, 2.0), (len(x) - 1, 4.0)):
@@ -273,7 +272,7 @@ def test_added_words_are_measured_by_the_unigrams_of_training():
     trained = np.array([shares[word] for word, here in zip(new.vocabulary, seen, strict=True) if here])
     expected = base.scale.targets(row[seen], row.sum() * trained)
     assert np.allclose(relations.targets[np.argsort(relations.indices)], expected[np.argsort(ids[seen])], atol=1e-5)
-    found = base.shown(regress(relations, base.rows(), np.full(1, 4.0), Run()))
+    found = base.to_vectors(regress(relations, base.rows(), np.full(1, 4.0), Run()))
     assert np.array_equal(added["novel"], found[0])
     # The shares stay beside their words, whatever is done with the vectors.
     assert added.extras["row_shares"].shape == (len(added),)
@@ -296,7 +295,7 @@ def test_words_are_added_to_vectors_older_than_their_unigrams():
     assert not np.array_equal(old["novel"], known["novel"])
     base = PSDFactor(vectors, "a test")
     relations = relate(new, np.array([new.vocabulary["novel"]]), _core_ids(vectors, new, 40), base.scale)
-    assert np.array_equal(old["novel"], base.shown(regress(relations, base.rows(40), np.full(1, 4.0), Run()))[0])
+    assert np.array_equal(old["novel"], base.to_vectors(regress(relations, base.rows(40), np.full(1, 4.0), Run()))[0])
     vectors.extras["row_shares"] = np.ones(3)
     with pytest.raises(FirthianError, match=r"row_shares of shape \(3,\): train them again"):
         vectors.add_words(new)
@@ -317,7 +316,7 @@ def test_a_word_added_to_a_subset_is_no_witness_for_later_ones():
     assert add_words(grown, later).unrelated == ["another"]
     assert add_words(whole.subset(whole.vocabulary.words[9:3:-1]), new).new
     for words in (["novel", *whole.vocabulary.words[:30]], ["novel"]):
-        with pytest.raises(FirthianError, match="trained together do not come first: give the vectors"):
+        with pytest.raises(FirthianError, match="no longer the first of these vectors: pass the vectors"):
             add_words(grown.subset(words), later)
     # The likelihood needs no core.
     assert TextModel(grown.subset(["novel", "w0", "w4"])).log_prob(["w0", "novel"]).unknown == 0
@@ -355,7 +354,7 @@ def test_adding_to_other_vectors_is_refused():
     vectors = ft.train(counts, "ppmi")
     with pytest.raises(FirthianError, match="psd"):
         add_words(vectors, counts)
-    with pytest.raises(FirthianError, match="no word that the vectors lack"):
+    with pytest.raises(FirthianError, match="no words that the vectors lack"):
         add_words(ft.train(counts, "psd", vector_size=3), counts)
 
 

@@ -1,64 +1,47 @@
-"""PSDVec: the smoothed PMI of seen pairs, weighted, to be approximated by a positive semidefinite matrix of low rank.
+"""PSDVec: weighted, smoothed PMI of the observed pairs, approximated by a positive semidefinite matrix of low rank.
 
-Letters as in Li, Zhu and Miao 2015: G the smoothed PMI, f(H) = W its weights, kappa the smoothing, C_cut the count's
-square root from which a weight is 1. Pairs that were never seen have weight 0, so W is as sparse as the counts.
+Letters as in Li, Zhu and Miao 2015: G the smoothed PMI, f(H) = W its weights, kappa the smoothing, C_cut the square
+root of a count from which the weight is 1. Unobserved pairs have weight 0, so W is as sparse as the counts.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import numpy as np
 
 from firthian.arrays import Array, on_pattern
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
+from firthian.options import Option
 from firthian.runtime.executor import constant
 from firthian.runtime.run import Run
-
-#: Names of x_i/x and x_j/x beside the vectors.
-ROW_SHARES, COLUMN_SHARES = "row_shares", "column_shares"
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What later words need to be measured as the first ones were: part of the trained model."""
-
-    kappa: float
-    cut_root: float
-    weight_power: float
-
-    def targets(self, counts: Array, expected: Array) -> Array:
-        """G = log((1 - kappa)·P(i,j) / (P(i)·P(j)) + kappa), eq. 7; ``expected`` is x_i·x_j/x."""
-        return np.log((1 - self.kappa) * counts / expected + self.kappa)
-
-    def weights(self, counts: Array) -> Array:
-        """f(H) = min(sqrt(X) / C_cut, 1); the paper's square root is ``weight_power`` 0.5."""
-        return np.minimum(counts**self.weight_power / self.cut_root, 1.0)
+from firthian.vectors.psd import COLUMN_SHARES, ROW_SHARES, Scale
 
 
 class WeightedPMI:
-    """Targets G and weights W on the pairs that were seen, symmetric, with an empty diagonal.
+    """Targets G and weights W on the observed pairs of the core, symmetric, with an empty diagonal.
 
-    With ``core``, only the most frequent words are part of it; totals are those of all words.
+    Totals are those of all words. Without ``core``, all words belong to it.
     """
 
     def __init__(
         self,
         counts: Counts,
         run: Run,
-        kappa: float = 0.02,
-        cut: float = 0.01,
-        weight_power: float = 0.5,
-        core: int | None = None,
+        kappa: Annotated[float, Option("Jelinek-Mercer smoothing of the bigrams", low=0, high=0.99)] = 0.02,
+        cut: Annotated[
+            float, Option("share of all pairs with the maximum weight 1 (the paper: 0.0002)", low=0, high=1)
+        ] = 0.01,
+        weight_power: Annotated[float, Option("power of the count in the weight", low=0, high=2)] = 0.5,
+        core: Annotated[int | None, Option("number of most frequent words fitted together", low=1)] = None,
     ) -> None:
-        self.counts = counts
-        self.run = run
+        self.counts, self.run = counts, run
         self.words = min(core or len(counts.vocabulary), len(counts.vocabulary))
         self.indptr, self.indices, values = _corner(counts, self.words)
         if values.size == 0:
-            raise FirthianError("the counts hold no pair of words", hint="use a larger corpus or a wider window")
+            raise FirthianError("the counts contain no pair of words", hint="use a larger corpus or a wider `window`")
         self.scale = Scale(kappa, _root_at(values, round(cut * self.words**2), weight_power), weight_power)
         self.targets = np.empty(values.size, dtype=np.float32)
         self.weights = np.empty(values.size, dtype=np.float32)
@@ -67,12 +50,12 @@ class WeightedPMI:
             self._symmetrize(self.words)
         self.indptr, self.indices = constant(self.indptr), constant(self.indices)
 
-    def stats(self) -> dict[str, Any]:
-        """Return what words that are added later need to know."""
+    def state(self) -> dict[str, Any]:
+        """Return the scalars that adding words needs."""
         return {**asdict(self.scale), "core": self.words}
 
     def marginals(self) -> dict[str, Array]:
-        """Return x_i/x and x_j/x of every word: words that are added later are measured by the unigrams of this text."""
+        """Return x_i/x and x_j/x of every word: added words are measured by the unigrams of this text."""
         total = self.counts.total
         return {ROW_SHARES: self.counts.row_sums / total, COLUMN_SHARES: self.counts.column_sums / total}
 
@@ -96,8 +79,8 @@ class WeightedPMI:
         shape = (words, words)
         weight = scipy.sparse.csr_array((self.weights, self.indices, self.indptr), shape=shape)
         product = scipy.sparse.csr_array((self.weights * self.targets, self.indices, self.indptr), shape=shape)
-        # A sum of sparse matrices leaves out its zeros: the diagonal, whose weights are 0, of both; and of the products a
-        # pair whose two directions cancel, so that theirs may be the smaller pattern.
+        # A sum of sparse matrices drops its zeros: the diagonal, whose weights are 0, in both; and in the products
+        # pairs whose two directions cancel, so that their pattern may be smaller.
         weight, product = (weight + weight.T).tocsr(), (product + product.T).tocsr()
         weight.sort_indices()
         product.sort_indices()
@@ -105,7 +88,7 @@ class WeightedPMI:
         self.targets = on_pattern(weight, product) / weight.data
 
     def loss(self, fitted: Array) -> float:
-        """Half of the weighted squared error on the seen pairs, eq. 14; ``fitted`` is U·Uᵀ on the pattern."""
+        """Return half of the weighted squared error on the observed pairs, eq. 14; ``fitted`` is U·Uᵀ on them."""
 
         def part(first: int, last: int) -> float:
             low, high = int(self.indptr[first]), int(self.indptr[last])
@@ -116,7 +99,7 @@ class WeightedPMI:
 
 
 def _corner(counts: Counts, words: int) -> tuple[Array, Array, Array]:
-    """Return (indptr, indices, values) of the first words' rows and columns."""
+    """Return (indptr, indices, values) of the rows and columns of the first words."""
     if words == len(counts.vocabulary):
         return np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.values)
     end = int(counts.indptr[words])
@@ -126,6 +109,6 @@ def _corner(counts: Counts, words: int) -> tuple[Array, Array, Array]:
 
 
 def _root_at(values: Array, pairs: int, power: float) -> float:
-    """Return X^power of the pair with so many at or above it: at least one pair has weight 1."""
+    """Return X^power of the pair of rank ``pairs``, so that at least one pair has weight 1."""
     rank = min(max(pairs, 1), values.size)
     return float(np.partition(values, values.size - rank)[values.size - rank] ** power)
