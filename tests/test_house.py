@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "firthian"
+FLOW = Path(__file__).parents[1] / "docs" / "flow.md"
 
 #: A room imports only rooms that stand before it. Modules at the root, such as ``errors``, come first.
 ROOMS = (
@@ -40,6 +42,29 @@ def edges(folder: Path, prefix: str, rooms: tuple[str, ...]) -> set[tuple[str, s
     return found
 
 
+#: A row of a table in docs/flow.md: a room and the rooms it imports.
+_ROW = re.compile(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)*) ?\|(.*)$", flags=re.MULTILINE)
+
+
+def with_graph(page: str) -> str:
+    """Return the page with the imports of rooms and families as they are now."""
+    links = edges(PACKAGE, "", ROOMS) | edges(PACKAGE / "learn", "learn.", FAMILIES)
+
+    def row(room: str, rest: str) -> str:
+        heads = [f"`{head}`" for head in (*ROOMS, *FAMILIES) if (room, head) in links]
+        return f"| `{room}` | {', '.join(heads)}{' ' if heads else ''}|{rest}"
+
+    head, title, _ = page.partition("| room | imports |\n|---|---|\n")
+    head = _ROW.sub(lambda match: row(match[1], match[3]), head)
+    return head + title + "".join(f"{row(room, '')}\n" for room in ROOMS)
+
+
+def test_the_page_of_the_flow_shows_the_real_graph():
+    page = FLOW.read_text(encoding="utf-8")
+    assert with_graph(page) == page, "run: python -m tests.test_house"
+    assert len(_ROW.findall(page)) == len(ROOMS) + len(FAMILIES)
+
+
 @pytest.mark.parametrize(("folder", "prefix", "rooms"), [("", "", ROOMS), ("learn", "learn.", FAMILIES)])
 def test_rooms_import_only_rooms_before_them(folder, prefix, rooms):
     back = [
@@ -59,3 +84,7 @@ def test_files_stay_readable():
     sizes = {path: len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
     assert {path: size for path, size in sizes.items() if size > 400} == {}
     assert len(sizes) <= 200
+
+
+if __name__ == "__main__":
+    FLOW.write_text(with_graph(FLOW.read_text(encoding="utf-8")), encoding="utf-8")
