@@ -241,7 +241,7 @@ def test_interrupting_keeps_the_work_and_says_so(tmp_path: Path, folder_bytes: B
     _, message = process.communicate()
     assert process.returncode == 130, message
     again = shlex.join(["firth", *command[3:], "--resume"])
-    assert message.splitlines() == [f"firth: interrupted: the work so far is kept; go on with: {again}"]
+    assert message.splitlines() == [f"firth: interrupted: progress is saved; resume with: {again}"]
     assert list(tmp_path.glob("c.partial/text-*"))
     done = subprocess.run([*command, "--resume"], env=environment(), capture_output=True, text=True, check=True)
     assert "pairs in" in done.stdout

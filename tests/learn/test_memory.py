@@ -156,7 +156,7 @@ def test_every_recipe_says_what_it_takes(recipe: object) -> None:
 def test_a_budget_that_is_too_small_is_told_with_what_would_fit(counts: Path, tmp_path: Path, firth) -> None:
     outcome = firth("train", counts, "-m", "svd", "--dim", 3000, "-o", tmp_path / "v", "--memory", "400MB")
     outcome.complains(
-        "svd with", "3,000 dimensions needs about", "more than the budget of 400 MB", "give --memory ", "--dim "
+        "svd with", "3,000 dimensions needs about", "more than the budget of 400 MB", "set --memory ", "--dim "
     )
     assert not list(tmp_path.iterdir())
     words = outcome.err.split()
@@ -170,14 +170,14 @@ def test_a_budget_that_is_too_small_is_told_with_what_would_fit(counts: Path, tm
 def test_covariances_that_do_not_fit_are_told_with_those_that_would(counts: Path, tmp_path: Path, firth) -> None:
     command = ("train", counts, "-m", "bayes", "--epochs", 1, "--memory", "1GB", "-o", tmp_path / "v")
     outcome = firth(*command, "--dim", 150)
-    outcome.complains("bayes with", "more than the budget of 1.0 GB", "--dim ", "--set covariance=diagonal")
+    outcome.complains("bayes with", "more than the budget of 1.0 GB", "--dim ", "--covariance diagonal")
     assert "float64" not in outcome.err
 
 
 def test_no_dimension_is_proposed_where_none_would_fit() -> None:
     with pytest.raises(ft.FirthianError) as caught:
         Memory(pair=100).check("psd", Problem(1000, 10**9, 50), LEAST_BUDGET)
-    assert "--dim" not in caught.value.hint
+    assert "vector_size" not in caught.value.hint
 
 
 def test_small_problems_fit_the_least_budget() -> None:

@@ -58,7 +58,7 @@ def test_workers_speed_and_passes() -> None:
     assert predict("glove", size, speed=2.0).cpu == pytest.approx(usual.cpu / 2)
     assert predict("glove", size, passes=3.0).cpu - once == pytest.approx(3 * (usual.cpu - once))
     assert predict("glove", size, workers=1).seconds == usual.cpu
-    with pytest.raises(FirthianError, match="never measured"):
+    with pytest.raises(FirthianError, match="has not been measured"):
         predict("glovve", size)
 
 

@@ -36,7 +36,7 @@ from firthian.disk.partial import JOB, OtherRunError, holds_work, open_partial, 
 from firthian.errors import FirthianError, from_os_error
 from firthian.options import listing
 from firthian.runtime.cluster import open_executor
-from firthian.runtime.executor import Executor, at_most
+from firthian.runtime.executor import Executor, limit_workers
 from firthian.runtime.memory import INTERPRETER_BYTES, check_budget, show_size
 from firthian.runtime.progress import Progress, Silent
 from firthian.text.distributed import KeptSpool, tokenize_apart
@@ -135,7 +135,7 @@ class CountingContext:
     @property
     def _in_flight(self) -> int:
         # Elsewhere each worker has a memory of its own.
-        return (1 if self.executor.apart else self.executor.workers) + 2
+        return (1 if self.executor.remote else self.executor.workers) + 2
 
     def group_tokens(self, words: int) -> int:
         """How many tokens can be counted at once: what the fixed parts leave of the budget."""
@@ -152,12 +152,12 @@ class CountingContext:
     @property
     def readers(self) -> Executor:
         """Workers that tokenize: as many as the budget has room for, while it is needed for nothing else."""
-        return at_most(self.executor, (self.budget - INTERPRETER_BYTES) // WORKER_BYTES)
+        return limit_workers(self.executor, (self.budget - INTERPRETER_BYTES) // WORKER_BYTES)
 
     @property
     def rereaders(self) -> Executor:
         """Workers that read segments again, beside all that counting takes."""
-        return at_most(self.executor, (self.budget - INTERPRETER_BYTES) // 4 // WORKER_BYTES)
+        return limit_workers(self.executor, (self.budget - INTERPRETER_BYTES) // 4 // WORKER_BYTES)
 
 
 def run_job(job: CountJob, target: Path, context: CountingContext, resume: bool = False, force: bool = False) -> None:
@@ -192,7 +192,7 @@ def _run_job(job: CountJob, target: Path, context: CountingContext, resume: bool
 
 def prepare(job: CountJob, folder: Path, context: CountingContext) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
     """Tokenize into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
-    tokenize = tokenize_apart if context.executor.apart else tokenize_corpus
+    tokenize = tokenize_apart if context.executor.remote else tokenize_corpus
     spool = tokenize(
         job.corpus, job.tokenizer, folder, context.readers, context.progress, job.strict, context.segment_bytes
     )

@@ -91,7 +91,7 @@ class Counts:
         return f"<Counts: {len(self.vocabulary):,} words, {self.pairs:,} pairs, window {self.options.window}>"
 
     def _repr_html_(self) -> str:
-        from firthian.vectors.html import counts_as_html
+        from firthian.counts.html import counts_as_html
 
         return counts_as_html(self)
 

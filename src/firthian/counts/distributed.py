@@ -17,7 +17,7 @@ from firthian.arrays import Array
 from firthian.counts.rows import RowBlock, Runs, count_blocks, cut_rows, joined, merge_blocks
 from firthian.counts.settings import WindowSettings
 from firthian.counts.streams import selection
-from firthian.runtime.executor import Executor, Kept, Threads
+from firthian.runtime.executor import Executor, Handle, Threads
 from firthian.runtime.progress import Progress
 from firthian.text.distributed import KeptSpool
 from firthian.text.segments import Segment
@@ -38,7 +38,7 @@ GROUPS_AT_ONCE = 16
 class KeptStream:
     """The stream of a shard, where it was made; its length and what windows of its neighbors reach of it are known here."""
 
-    stream: Kept[Array]
+    stream: Handle[Array]
     size: int
     head: Array
     tail: Array
@@ -78,7 +78,7 @@ def count_apart(
     within = [[(first, last) for first, last in ranges if part[0] <= first < part[1]] for part in parts]
     pieces = max(map(len, within))
 
-    def count(item: tuple[list[Kept[Array]], Array, Array, int]) -> tuple[RowBlock | None, ...]:
+    def count(item: tuple[list[Handle[Array]], Array, Array, int]) -> tuple[RowBlock | None, ...]:
         kept, tail, head, part = item
         stream = np.concatenate([tail, *(one.get() for one in kept), head])
         core = (tail.size, stream.size - head.size)
@@ -86,9 +86,9 @@ def count_apart(
         found = tuple(_by_range(blocks, within[part]))
         return found + (None,) * (pieces - len(found))
 
-    def counted() -> Iterator[tuple[Kept[RowBlock], ...]]:
+    def counted() -> Iterator[tuple[Handle[RowBlock], ...]]:
         items = [(*group, part) for group, _ in groups for part in range(len(parts))]
-        for number, run in enumerate(executor.keep(count, items, pieces)):
+        for number, run in enumerate(executor.map_handles(count, items, pieces)):
             group, part = divmod(number, len(parts))
             size = groups[group][1]
             progress.advance((part + 1) * size // len(parts) - part * size // len(parts))
@@ -102,7 +102,7 @@ def count_apart(
     while len(runs) > GROUPS_AT_ONCE:
         batches = [runs[first : first + GROUPS_AT_ONCE] for first in range(0, len(runs), GROUPS_AT_ONCE)]
         sums = [[run[number] for run in batch] for batch in batches for number in range(len(ranges))]
-        done = [kept[0] for kept in executor.keep(lambda item: (_add(item, words),), sums, 1)]
+        done = [kept[0] for kept in executor.map_handles(lambda item: (_add(item, words),), sums, 1)]
         runs = [done[at : at + len(ranges)] for at in range(0, len(done), len(ranges))]
     progress.start("merging")
     return executor.map(
@@ -123,17 +123,17 @@ def select_apart(
     """Make the streams of all shards where their segments are."""
     select, window = selection(vocabulary, options), options.window
 
-    def shard(item: tuple[Kept[list[Segment]], list[Start]]) -> tuple[Any, ...]:
+    def shard(item: tuple[Handle[list[Segment]], list[Start]]) -> tuple[Any, ...]:
         parts = [select(segment, start) for segment, start in zip(item[0].get(), item[1], strict=True)]
         stream = np.concatenate([np.empty(0, dtype=np.int32), *parts])
         return (stream.size, stream[:window].copy(), stream[max(0, stream.size - window) :].copy()), stream
 
-    return [KeptStream(stream, *facts.get()) for facts, stream in executor.keep(shard, spool.items(), 2)]
+    return [KeptStream(stream, *facts.get()) for facts, stream in executor.map_handles(shard, spool.items(), 2)]
 
 
 def _grouped(
     streams: Sequence[KeptStream], group_tokens: int, workers: int, window: int
-) -> list[tuple[tuple[list[Kept[Array]], Array, Array], int]]:
+) -> list[tuple[tuple[list[Handle[Array]], Array, Array], int]]:
     """Put neighboring shards together, with what their windows reach of the others.
 
     There are no more groups than memory and workers ask for: several tasks count rows of the same one. Give (streams,
@@ -169,7 +169,7 @@ def _by_range(blocks: Iterator[RowBlock], ranges: list[tuple[int, int]]) -> Iter
         yield joined(found)
 
 
-def _add(kept: Sequence[Kept[RowBlock]], words: int) -> RowBlock:
+def _add(kept: Sequence[Handle[RowBlock]], words: int) -> RowBlock:
     """Add the same rows of several groups."""
     blocks = [part.get() for part in kept]
     if len(blocks) == 1:

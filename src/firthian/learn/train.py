@@ -269,9 +269,7 @@ def check_dimension(recipe: Recipe, wanted: int | str | None, words: int, tokens
 
 def check_memory(recipe: Recipe, settings: Mapping[str, Any], problem: Problem, budget: int) -> None:
     """Say before the work when the budget is too small for a recipe, and which of its options would make it fit."""
-    instead = {
-        f"--set {name}={value}": recipe.memory_for({**settings, name: value}) for name, value in recipe.memory_with
-    }
+    instead = {f"`{name}={value}`": recipe.memory_for({**settings, name: value}) for name, value in recipe.memory_with}
     recipe.memory_for(settings).check(recipe.name, problem, budget, instead)
 
 

@@ -1,1 +1,1 @@
-"""How work runs: workers, memory, progress, randomness."""
+"""Run context, executors (threads or Ray), memory, cost, progress."""

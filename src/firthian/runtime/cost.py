@@ -1,6 +1,6 @@
-"""What a run will cost: seconds, memory and disk from the numbers of tokens, words, pairs and dimensions.
+"""The cost model of a run: seconds, memory and disk from the numbers of tokens, words, pairs and dimensions.
 
-The constants in ``cost.json`` are fitted to measured runs by ``benchmarks/scale.py``; ``docs/scale.md`` says how well
+The constants in ``cost.json`` are fitted to measured runs by ``benchmarks/scale.py``; ``docs/scale.md`` shows how well
 they predict.
 """
 
@@ -18,13 +18,12 @@ from firthian.runtime.memory import Memory, show_size
 
 CONSTANTS = Path(__file__).parent / "cost.json"
 
-
-#: Seconds from which on a run tells the speed of a machine.
-_MOMENT = 0.05
+#: The shortest run, in seconds, that tells the speed of a machine.
+_SHORTEST = 0.05
 
 
 class Size(NamedTuple):
-    """How large a run is."""
+    """The size of a run."""
 
     tokens: float
     words: float
@@ -32,7 +31,7 @@ class Size(NamedTuple):
     dimension: float = 0
 
 
-#: What each cost may grow with. ``once`` is what every run pays; letters are those of docs/scale.md.
+#: Terms that costs grow with; ``once`` is a constant. See docs/scale.md.
 _TERMS: dict[str, Callable[[Size], float]] = {
     "once": lambda s: 1.0,
     "token": lambda s: s.tokens,
@@ -61,7 +60,7 @@ _COVARIANCES = {
     "disk_bytes": ("word", "word_dim", "word_dim2"),
 }
 
-#: For counting and for each recipe that was measured: the terms of its processor seconds, memory and disk.
+#: The terms of processor seconds, memory and disk, for counting and each measured recipe.
 FEATURES: dict[str, dict[str, tuple[str, ...]]] = {
     "count": _COUNTING,
     "psd": _VECTORS,
@@ -89,7 +88,7 @@ def constants() -> dict[str, Any]:
 
 
 def memory_of(recipe: str) -> Memory:
-    """Return the memory of a recipe that was measured; it is the same one that ``predict`` tells.
+    """Return the memory of a measured recipe, the same that ``predict`` returns.
 
     >>> memory_of("psd").pair > memory_of("svd").pair
     True
@@ -99,7 +98,7 @@ def memory_of(recipe: str) -> Memory:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run takes: processor seconds of all cores together, clock seconds, peak anonymous memory, disk."""
+    """The cost of a run: processor seconds of all cores, wall-clock seconds, peak anonymous memory, disk."""
 
     cpu: float
     seconds: float
@@ -112,35 +111,35 @@ class Cost:
 
 
 def known() -> list[str]:
-    """List what can be predicted."""
+    """Return what can be predicted: ``count`` and the measured recipes."""
     return list(constants()["costs"])
 
 
 def predict(what: str, size: Size, workers: int = 2, speed: float = 1.0, passes: float = 1.0) -> Cost:
     """Predict counting (``count``) or training by a recipe.
 
-    ``speed`` 2 is a machine twice as fast as the one measured, ``passes`` 2 a run with twice the recipe's usual epochs.
+    ``speed=2`` is a machine twice as fast as the measured one, ``passes=2`` a run with twice the default epochs.
 
     >>> small, large = (predict("count", Size(tokens, 5e4, 1e7)) for tokens in (1e6, 1e8))
     >>> small.seconds < large.seconds and small.disk_bytes == large.disk_bytes
     True
     """
     if what not in constants()["costs"]:
-        raise FirthianError(f"what {what} costs was never measured", hint=suggest(what, known()))
-    found = constants()["costs"][what]
+        raise FirthianError(f"the cost of {what} has not been measured", hint=suggest(what, known()))
+    fitted = constants()["costs"][what]
     sums = {
-        measure: sum(_TERMS[name](size) * value for name, value in found[measure].items())
+        measure: sum(_TERMS[name](size) * value for name, value in fitted[measure].items())
         for measure in ("cpu", "peak_bytes", "disk_bytes")
     }
-    once = found["cpu"].get("once", 0.0)
+    once = fitted["cpu"].get("once", 0.0)
     cpu = (once + (sums["cpu"] - once) * passes) / speed
-    # Measured with two workers: of one of them, ``parallel`` was at work on average; a single worker waits for nobody.
-    busy = 1.0 if workers == 1 else workers * found["parallel"]
+    # ``parallel`` is the share of time that each of two workers was busy; a single worker never waits.
+    busy = 1.0 if workers == 1 else workers * fitted["parallel"]
     return Cost(cpu, cpu / busy, round(sums["peak_bytes"]), round(sums["disk_bytes"]))
 
 
 def grown(tokens: float) -> Size:
-    """Return how many words (of at least 5 occurrences) and pairs (window 5) an English text of so many tokens has.
+    """Return the size of an English text by its tokens: words with 5 or more occurrences, pairs with window 5.
 
     >>> grown(1e9).words > grown(1e7).words
     True
@@ -151,19 +150,19 @@ def grown(tokens: float) -> Size:
 
 
 def speed_of(what: str, size: Size, seconds: float, workers: int) -> float:
-    """Return how fast this machine is, from a run in a process that was warm: nothing was paid once.
+    """Return the speed of this machine, from a run in a warm process without one-time costs.
 
-    A run of a moment says nothing, because what every run pays (threads, files) is most of it: 1 is given then.
+    Return 1 for a very short run, which consists mostly of overhead (threads, files).
     """
-    found = constants()["costs"][what]["cpu"]
+    fitted = constants()["costs"][what]["cpu"]
     warm = predict(what, size, workers)
     busy = warm.cpu / warm.seconds
-    expected: float = (warm.cpu - found.get("once", 0.0)) / busy
-    return min(10.0, max(0.05, expected / max(seconds, 1e-6))) if expected >= _MOMENT else 1.0
+    expected: float = (warm.cpu - fitted.get("once", 0.0)) / busy
+    return min(10.0, max(0.05, expected / max(seconds, 1e-6))) if expected >= _SHORTEST else 1.0
 
 
 def describe(cost: Cost, workers: int) -> list[str]:
-    """Write the figures for people, a line each."""
+    """Return the figures as lines of text."""
     return [
         f"{'disk':<18} {show_size(cost.disk_bytes)}",
         f"{'memory':<18} {show_size(cost.peak_bytes)} without a budget",

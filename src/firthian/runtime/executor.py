@@ -1,8 +1,8 @@
-"""Work in parallel, results in order: the seam behind which threads run here and a cluster runs elsewhere.
+"""Parallel tasks with results in order, on the threads of this process or on a cluster.
 
-A task is a pure function of its item and of arrays it only reads. Its result never depends on how many workers there are,
-because tasks are cut by the data alone and results are taken in the order of the items. Where a task fills a part of a
-large array, the call says which (``Part``): threads write straight into it, a cluster sends the part back.
+A task is a pure function of its item and of arrays it only reads. Results never depend on the number of workers, because
+work is divided by the data alone and results come in the order of the items. Where a task fills part of a large array, the
+call declares it (``Part``): threads write straight into the array, a cluster sends the part back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Value = TypeVar("Value", covariant=True)
 class Part:
     """An array that tasks write to in place: each ``array[where(item)]``, which no other task reads or writes.
 
-    ``updates`` says that a task also reads what was in its part before; else it may find anything there.
+    With ``updates`` a task also reads the previous contents of its part; without, they are undefined.
     """
 
     array: Array
@@ -34,61 +34,61 @@ class Part:
     updates: bool = False
 
 
-class Kept(Protocol[Value]):
-    """A result that stays where it was made until someone needs it."""
+class Handle(Protocol[Value]):
+    """A result that stays where it was computed until someone needs it."""
 
     def get(self) -> Value:
-        """Return the result, or raise the error that the task ended with."""
+        """Return the result, or raise the error of the task."""
         ...
 
 
 @dataclass(frozen=True)
-class Here(Generic[Value]):
+class LocalHandle(Generic[Value]):
     """A result in the memory of this process.
 
-    >>> Here(3).get()
+    >>> LocalHandle(3).get()
     3
     """
 
     value: Value
 
     def get(self) -> Value:
-        """Return it."""
+        """Return the result."""
         return self.value
 
 
 class Executor(Protocol):
-    """Runs tasks and gives their results in the order of the items."""
+    """Runs tasks and returns their results in the order of the items."""
 
     workers: int
-    #: Whether the workers share neither memory nor disk with this process.
-    apart: bool
+    #: Whether workers share neither memory nor disk with this process.
+    remote: bool
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield ``task(item)`` for each item, in order; only a bounded number of tasks is in flight."""
+        """Yield ``task(item)`` for each item, in order, with a bounded number of tasks in flight."""
         ...
 
     def collect(
         self, task: Callable[[Item], Result], items: Sequence[Item], parts: Sequence[Part] = ()
     ) -> list[Result]:
-        """Return ``task(item)`` for all items; what the tasks write in place is declared by ``parts``."""
+        """Return ``task(item)`` for all items; ``parts`` declares what the tasks write in place."""
         ...
 
-    def keep(
+    def map_handles(
         self, task: Callable[[Item], tuple[Any, ...]], items: Iterable[Item], pieces: int
-    ) -> Iterator[tuple[Kept[Any], ...]]:
-        """Call tasks that give ``pieces`` results each; they stay where they were made. Items may hold kept results."""
+    ) -> Iterator[tuple[Handle[Any], ...]]:
+        """Run tasks that return ``pieces`` results each, and leave these where they are; items may contain handles."""
         ...
 
 
 class Threads:
-    """Threads of this process; the kernels release the interpreter lock, so they run side by side.
+    """Threads of this process; the kernels release the interpreter lock, so they run in parallel.
 
     >>> list(Threads(2).map(lambda n: n * n, range(5)))
     [0, 1, 4, 9, 16]
     """
 
-    apart = False
+    remote = False
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = check_workers(workers)
@@ -113,27 +113,24 @@ class Threads:
     def collect(
         self, task: Callable[[Item], Result], items: Sequence[Item], parts: Sequence[Part] = ()
     ) -> list[Result]:
-        """Return all results; the tasks write straight into the arrays."""
+        """Return all results; tasks write straight into the arrays."""
         return list(self.map(task, items))
 
-    def keep(
+    def map_handles(
         self, task: Callable[[Item], tuple[Any, ...]], items: Iterable[Item], pieces: int
-    ) -> Iterator[tuple[Kept[Any], ...]]:
-        """Keep the results in memory."""
+    ) -> Iterator[tuple[Handle[Any], ...]]:
+        """Yield the results in memory."""
         for results in self.map(task, items):
-            yield tuple(Here(result) for result in results)
+            yield tuple(LocalHandle(result) for result in results)
 
 
-def at_most(executor: Executor, workers: int) -> Executor:
-    """Return fewer threads for tasks that take much memory each; the workers of a cluster have memories of their own."""
-    return executor if executor.apart or executor.workers <= workers else Threads(max(1, workers))
+def limit_workers(executor: Executor, workers: int) -> Executor:
+    """Return fewer threads for tasks that need much memory each; workers of a cluster have memory of their own."""
+    return executor if executor.remote or executor.workers <= workers else Threads(max(1, workers))
 
 
 def constant(array: Array) -> Array:
-    """Return a view that cannot be written to. Whoever calls this promises that nobody writes to the array itself.
-
-    A cluster sends such an array once and finds it there again.
-    """
+    """Return a read-only view of an array that nobody writes to any more; a cluster sends it only once."""
     if not array.flags.writeable:
         return array
     view = array.view()

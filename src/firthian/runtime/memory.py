@@ -1,6 +1,6 @@
-"""Memory budgets: what the user allows, and what a process really uses.
+"""Memory budgets: what the user allows, what a computation needs, and what a process uses.
 
-Only *anonymous* memory counts: pages of mapped files can be dropped by the system at any time.
+Only *anonymous* memory counts: the system can drop pages of mapped files at any time.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _UNITS = {
 
 _SIZES = "write it as 4GB, 512MB or 1.5GiB"
 
-#: What Python, numpy, numba and their compiled code take before any data arrive.
+#: Memory of Python, numpy, numba and their compiled code before any data is loaded.
 INTERPRETER_BYTES = 150 * 2**20
 
-#: A budget must be so many times the estimate: no measured run took more than that.
+#: Ratio of the required budget to the estimate; no measured run exceeded it.
 MARGIN = 1.2
 
-#: The least budget with which counting can work at all.
+#: The smallest budget that counting works with.
 LEAST_BUDGET = 256 * 10**6
 
 
 def parse_size(text: str | int) -> int:
-    """Read a size such as ``4GB``, ``512MiB`` or ``1.5g`` in bytes.
+    """Parse a size such as ``4GB``, ``512MiB`` or ``1.5g``; return bytes.
 
     >>> parse_size("4GB"), parse_size("512MiB"), parse_size("1.5g"), parse_size(1000)
     (4000000000, 536870912, 1500000000, 1000)
@@ -56,7 +56,7 @@ def parse_size(text: str | int) -> int:
 
 
 def show_size(size: float) -> str:
-    """Write a number of bytes for people.
+    """Format a number of bytes for people.
 
     >>> show_size(68_000_000), show_size(999), show_size(2.5e9)
     ('68 MB', '999 B', '2.5 GB')
@@ -69,21 +69,40 @@ def show_size(size: float) -> str:
 
 
 def check_budget(memory: str | int | None) -> int:
-    """Return the budget in bytes; without one, three quarters of what the machine has free."""
+    """Check a memory budget; return bytes, by default three quarters of the free memory."""
     if memory is None:
         return max(LEAST_BUDGET, available_bytes() * 3 // 4)
     budget = parse_size(memory)
     if budget < LEAST_BUDGET:
         raise FirthianError(
             f"a memory budget of {show_size(budget)} is too small",
-            hint=f"give at least --memory {show_size(LEAST_BUDGET).replace(' ', '')}",
+            hint=f"set `memory={_as_setting(LEAST_BUDGET)}` or more",
         )
     return budget
 
 
+def check_fits(what: str, needed: float, budget: int, *remedies: str) -> None:
+    """Raise if ``what`` needs more bytes than the budget, where 0 is no limit; ``remedies`` are other ways to fit it.
+
+    >>> check_fits("psd", 2e9, 10**9)
+    Traceback (most recent call last):
+    ...
+    firthian.errors.FirthianError: psd needs about 2.0 GB of memory, more than the budget of 1.0 GB: set memory=2.1GB
+    """
+    if 0 < budget < needed:
+        raise FirthianError(
+            f"{what} needs about {show_size(needed)} of memory, more than the budget of {show_size(budget)}",
+            hint=", or ".join([f"set `memory={_as_setting(needed * 1.05)}`", *remedies]),
+        )
+
+
+def _as_setting(size: float) -> str:
+    return show_size(size).replace(" ", "")
+
+
 @dataclass(frozen=True)
 class Problem:
-    """The size of what is to be learned: words, pairs that were seen, dimensions, and tokens where text is learned from."""
+    """The size of a training problem: words, observed pairs, dimensions, and tokens for recipes that read text."""
 
     words: int
     pairs: int = 0
@@ -97,12 +116,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of anonymous memory that a computation takes at its peak.
+    """Peak bytes of anonymous memory of a computation.
 
-    So much once, for each pair of words that was seen, each word, each word times the dimensions and times their square,
-    and each token, of which at most ``batch`` are held at a time. Recipes that were measured take the fitted terms of
-    ``cost.py``, others those of a relative with what they hold besides. That is an estimate, not a bound; a budget
-    must be larger by ``MARGIN``. ``tests/learn/test_memory.py`` compares both with what runs really took.
+    A constant, plus terms per observed pair, word, word times dimension (and its square), and token, of which at most
+    ``batch`` are in memory at a time. Measured recipes use the fitted terms of ``cost.py``, others those of a similar
+    recipe plus their additional arrays. This is an estimate, not a bound, so a budget must be larger by ``MARGIN``;
+    ``tests/learn/test_memory.py`` compares both with measured runs.
 
     >>> Memory(once=0, pair=10, word_dim=8).expected(Problem(words=1000, pairs=1_000_000, dimension=100))
     10800000
@@ -124,33 +143,28 @@ class Memory:
         return int(self.once + tokens + self.pair * problem.pairs + row * problem.words)
 
     def needed(self, problem: Problem) -> int:
-        """Return the least budget for a problem: the estimate and a margin."""
+        """Return the smallest budget for a problem: the estimate plus a margin."""
         return int(MARGIN * self.expected(problem))
 
     def plus(self, **more: float) -> Memory:
-        """Return what a computation takes that holds more than this one."""
+        """Return the memory of a computation that needs more per term."""
         return replace(self, **{name: getattr(self, name) + value for name, value in more.items()})
 
     def check(self, name: str, problem: Problem, budget: int, instead: Mapping[str, Memory] | None = None) -> None:
-        """Say before the work when the budget is too small, and what would fit; ``instead`` has other ways by their flags."""
+        """Raise if the budget is too small; suggest what would fit, such as settings in ``instead``."""
         needed = self.needed(problem)
         if not 0 < budget < needed:
             return
         largest = problem.dimension
         while largest > 0 and self.needed(replace(problem, dimension=largest)) > budget:
             largest -= 1
-        smaller = f", --dim {largest}" if largest > 0 else ""
-        fitting = [flag for flag, memory in (instead or {}).items() if memory.needed(problem) <= budget]
-        smaller += "".join(f", {flag}" for flag in fitting)
-        raise FirthianError(
-            f"{name} with {problem} needs about {show_size(needed)} of memory, "
-            f"more than the budget of {show_size(budget)}",
-            hint=f"give --memory {show_size(needed * 1.05).replace(' ', '')}{smaller}, or raise --min-count",
-        )
+        remedies = [f"`vector_size={largest}`"] if largest > 0 else []
+        remedies += [setting for setting, memory in (instead or {}).items() if memory.needed(problem) <= budget]
+        check_fits(f"{name} with {problem}", needed, budget, *remedies, "raise `min_count`")
 
 
 def available_bytes() -> int:
-    """Return how much memory the machine can still give."""
+    """Return the available memory of this machine."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -161,7 +175,7 @@ def available_bytes() -> int:
 
 
 def anonymous_bytes() -> int:
-    """Return how much anonymous memory this process holds now (0 where the system does not say)."""
+    """Return the anonymous memory of this process (0 if the system does not report it)."""
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("RssAnon:"):
@@ -172,7 +186,7 @@ def anonymous_bytes() -> int:
 
 
 class PeakMemory:
-    """Watches the anonymous memory of this process while a block of code runs.
+    """Measures the peak of anonymous memory while a block of code runs.
 
     >>> with PeakMemory() as peak:
     ...     data = bytearray(10_000_000)

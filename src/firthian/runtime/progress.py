@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with the time left on a terminal, nothing when the output is piped."""
+"""Progress of long work: a bar with the remaining time on a terminal, nothing when output is piped."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """What long work tells: the stage it is in, how far it is, and a note such as the objective."""
+    """Receives the stage of long work, how far it is, and a note such as the objective."""
 
     def start(self, stage: str, total: float | None = None) -> None:
-        """Begin a stage of ``total`` units; ``None`` where the total is unknown."""
+        """Start a stage of ``total`` units; None if the total is unknown."""
         ...
 
     def advance(self, amount: float = 1, note: str = "") -> None:
-        """Say that ``amount`` more units are done."""
+        """Report ``amount`` more units done."""
         ...
 
 
 class Silent:
-    """Shows nothing."""
+    """Ignores all reports."""
 
     def start(self, stage: str, total: float | None = None) -> None:
-        """Begin a stage."""
+        """Ignore a stage."""
 
     def advance(self, amount: float = 1, note: str = "") -> None:
-        """Say that more is done."""
+        """Ignore progress."""
 
 
 class Bar:
-    """A rich progress bar on standard error, one line for each stage."""
+    """A rich progress bar on standard error, one line per stage."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -46,7 +46,7 @@ class Bar:
         )
 
         self._bar = Progress(
-            # Stages and notes quote names of the user's, in which brackets are no markup.
+            # Stages and notes quote names of the user, in which brackets are not markup.
             TextColumn("{task.description:<22}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
@@ -72,12 +72,12 @@ class Bar:
             self._bar.update(self._task, total=task.completed or 1, completed=task.completed or 1)
 
     def start(self, stage: str, total: float | None = None) -> None:
-        """Begin a stage; the one before is complete."""
+        """Start a stage; the previous one is complete."""
         self._finish()
         self._task = self._bar.add_task(stage, total=total, note="")
 
     def advance(self, amount: float = 1, note: str = "") -> None:
-        """Say that more is done."""
+        """Report more units done."""
         if self._task is not None:
             self._bar.advance(self._task, amount)
             if note:
@@ -86,7 +86,7 @@ class Bar:
 
 @contextmanager
 def on_terminal() -> Iterator[Progress]:
-    """Return a bar when standard error is a terminal, else a silent one."""
+    """Yield a bar if standard error is a terminal, else a silent reporter."""
     if sys.stderr.isatty():
         with Bar() as bar:
             yield bar

@@ -1,8 +1,9 @@
-"""How work is run: workers, memory, progress, randomness. Only the seed can change a result."""
+"""The context of a run: workers, memory, progress, random numbers. Only the seed can change a result."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,12 +22,12 @@ from firthian.runtime.progress import Progress, Silent
 
 Result = TypeVar("Result")
 
-#: Rows are worked on in blocks of this size, whatever the number of workers.
+#: The number of rows of a task, whatever the number of workers.
 BLOCK_ROWS = 1024
 
 
 def check_seed(seed: int) -> int:
-    """Check a seed; kernels hold it as a whole number of 64 bits.
+    """Check a seed; kernels use it as a 64-bit integer.
 
     >>> check_seed(7)
     7
@@ -36,7 +37,7 @@ def check_seed(seed: int) -> int:
 
 @dataclass(frozen=True)
 class Run:
-    """What every model and solver is handed."""
+    """The context that every model and solver receives."""
 
     seed: int = 1
     executor: Executor = field(default_factory=Threads)
@@ -54,7 +55,7 @@ class Run:
         checkpoint: Checkpoint | None = None,
         executor: Executor | None = None,
     ) -> Run:
-        """Check what the user said and fill in the rest; ``executor`` is for work elsewhere than in threads."""
+        """Check the settings of a user and fill in defaults; ``executor`` replaces threads."""
         return cls(
             check_seed(seed),
             executor or Threads(workers),
@@ -64,28 +65,40 @@ class Run:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Elsewhere only the seed matters: whoever works there is one worker and tells nobody."""
+        """Pickle only the seed: a remote task is one worker and reports no progress."""
         return Run, (self.seed, Threads(1))
 
     @property
     def threads(self) -> Executor:
-        """Threads of this process, for work that is less than sending the data away."""
-        return Threads(min(self.executor.workers, check_workers(None))) if self.executor.apart else self.executor
+        """Threads of this process, for work that is cheaper than sending the data to a cluster."""
+        return Threads(min(self.executor.workers, check_workers(None))) if self.executor.remote else self.executor
 
-    def generator(self, *purpose: int) -> np.random.Generator:
-        """Return random numbers that belong to the seed and a purpose alone."""
-        return np.random.default_rng([self.seed, *purpose])
+    def generator(self, purpose: int | str, *key: int) -> np.random.Generator:
+        """Return a random stream that depends only on the seed, a purpose and a key, such as the epoch.
+
+        A purpose is a name, whose hash keys the stream. The numbers of older purposes stay, so that results do; numpy
+        ignores trailing zeros there, so a number with a key must never be used without one: (1,) and (1, 0) are the same.
+
+        >>> run = Run(seed=1)
+        >>> first, second = run.generator("start").random(), run.generator("start", 0).random()
+        >>> first != second, first == Run(seed=1).generator("start").random()
+        (True, True)
+        """
+        if isinstance(purpose, int):
+            return np.random.default_rng([self.seed, purpose, *key])
+        name = "/".join(map(str, (self.seed, purpose, *key)))
+        return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest(), "little"))
 
     def stage(self, name: str) -> Stage:
-        """Begin a loop whose steps are saved from time to time, or find it again."""
+        """Start a loop whose steps are checkpointed, or resume it."""
         return self.checkpoint.stage(name)
 
     def within(self, name: str) -> Run:
-        """Return the run of what happens inside the loop of that name."""
+        """Return the run of nested work inside the loop of that name."""
         return replace(self, checkpoint=self.checkpoint.within(name))
 
     def remember(self, name: str, compute: Callable[[], dict[str, Array]]) -> dict[str, Array]:
-        """Compute arrays, or take them as they were computed before the run was interrupted."""
+        """Compute arrays, or restore them from before an interruption."""
         stage = self.stage(name)
         state = stage.restore()
         if state is not None:
@@ -106,11 +119,11 @@ class Run:
         pointers: Array | None = None,
         here: bool = False,
     ) -> list[Result]:
-        """Call ``task(first, last)`` for blocks of rows, in parallel, BLAS on one thread; give the results in order.
+        """Run ``task(first, last)`` on blocks of rows, in parallel, with BLAS on one thread; return results in order.
 
-        A task that fills arrays in place names them: its rows of those in ``writes``; of those in ``updates``, which it
-        reads before; and of those in ``pairs``, whose rows begin at ``pointers``. It may read and write no other rows of
-        them. ``here`` keeps the work in this process: it is less than sending the data away, or needs this process.
+        Arrays that a task fills in place must be declared: it writes its rows of those in ``writes``, also reads those in
+        ``updates``, and writes its rows of those in ``pairs``, which begin at ``pointers``. It must not touch other rows of
+        them. ``here`` keeps the work in this process, where sending the data to a cluster would cost more.
         """
         blocks = [(first, min(first + block, rows)) for first in range(0, rows, block)]
         parts = [Part(array, _rows) for array in writes] + [Part(array, _rows, updates=True) for array in updates]
@@ -126,19 +139,19 @@ def _rows(ends: tuple[int, int]) -> slice:
 
 
 class _SharedLimit:
-    """The limit on BLAS libraries whose threads belong to the process: the first who wants it sets it, the last lifts it.
+    """The limit on BLAS libraries with process-wide threads: the first to enter sets it, the last to leave lifts it.
 
-    If each put back what it found, one who leaves would lift the limit for all, or leave it behind for ever.
+    If each restored what it found, one that leaves would lift the limit for all others, or leave it in place forever.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        #: Libraries that are limited, by their files, and how many threads each had before.
+        #: Limited libraries by file, with their number of threads before.
         self._before: dict[str, tuple[Any, int]] = {}
 
     def enter(self, libraries: Sequence[Any]) -> None:
-        """Limit the libraries; SciPy may have brought one since somebody else did."""
+        """Limit the libraries; SciPy may have loaded another since the last call."""
         with self._lock:
             self._inside += 1
             for library in libraries:
@@ -147,7 +160,7 @@ class _SharedLimit:
                     _set_threads(library, 1)
 
     def leave(self) -> None:
-        """Lift the limit where nobody else wants it."""
+        """Lift the limit if nobody else is inside."""
         with self._lock:
             self._inside -= 1
             if not self._inside:
@@ -157,7 +170,7 @@ class _SharedLimit:
 
 
 def _set_threads(library: Any, threads: int) -> None:
-    """Set the threads of a library, whoever did so last: threadpoolctl 3.8 ignores all but the first to do it."""
+    """Set the threads of a library; threadpoolctl 3.8 obeys only the first thread that does so unless released."""
     release = getattr(library, "clear_controlling_thread", lambda force: None)
     release(force=True)
     library.set_num_threads(threads)
@@ -169,7 +182,7 @@ _shared_limit = _SharedLimit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS on one thread, so that its sums do not depend on how many threads there are."""
+    """Keep BLAS on one thread, so that its sums do not depend on the number of threads."""
     shared, own = _blas_libraries("scipy.linalg" in sys.modules)
     before = [library.num_threads for library in own]
     _shared_limit.enter(shared)
@@ -185,12 +198,16 @@ def one_blas_thread() -> Iterator[None]:
 
 @functools.cache
 def _blas_libraries(with_scipy: bool) -> tuple[list[Any], list[Any]]:
-    """Find the loaded BLAS libraries once: those with threads of the process, and those that each thread limits for itself.
+    """Return the loaded BLAS libraries: those with process-wide threads, and those that each thread limits for itself.
 
-    SciPy brings another one when it is imported.
+    SciPy loads another one when it is imported.
     """
     from threadpoolctl import ThreadpoolController
 
-    found = [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
-    own = [one for one in found if one.internal_api == "mkl" or getattr(one, "threading_layer", "") == "openmp"]
-    return [library for library in found if library not in own], own
+    loaded = [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
+    per_thread = [
+        library
+        for library in loaded
+        if library.internal_api == "mkl" or getattr(library, "threading_layer", "") == "openmp"
+    ]
+    return [library for library in loaded if library not in per_thread], per_thread

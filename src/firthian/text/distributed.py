@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from firthian.errors import FirthianError
-from firthian.runtime.executor import Executor, Kept
+from firthian.runtime.executor import Executor, Handle
 from firthian.runtime.progress import Progress
 from firthian.text.readers import Corpus
 from firthian.text.segments import (
@@ -35,8 +35,8 @@ TABLES_AT_ONCE = 16
 class KeptShard:
     """The segments of a shard, where they were made, and the types of all of them in one table."""
 
-    segments: Kept[list[Segment]]
-    types: Kept[Segment]
+    segments: Handle[list[Segment]]
+    types: Handle[Segment]
     number: int
 
 
@@ -46,7 +46,7 @@ class KeptSpool(Spool):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.shards: list[KeptShard] = []
-        self._tables: list[Kept[Segment]] = []
+        self._tables: list[Handle[Segment]] = []
         self._types = 0
 
     def read(self, number: int) -> Segment:
@@ -64,7 +64,7 @@ class KeptSpool(Spool):
         """Fetch the tables that are left when the others have been added up."""
         return (table.get() for table in self._tables)
 
-    def items(self) -> Iterator[tuple[Kept[list[Segment]], list[Start]]]:
+    def items(self) -> Iterator[tuple[Handle[list[Segment]], list[Start]]]:
         """Return the shards, each with where its segments begin."""
         first = 0
         for shard in self.shards:
@@ -74,7 +74,7 @@ class KeptSpool(Spool):
     def over(self, task: Callable[[Segment, Start], Result], executor: Executor) -> Iterator[Result]:
         """Return ``task(segment, start)`` for every segment, in order; a worker takes a shard."""
 
-        def shard(item: tuple[Kept[list[Segment]], list[Start]]) -> list[Result]:
+        def shard(item: tuple[Handle[list[Segment]], list[Start]]) -> list[Result]:
             return [task(segment, start) for segment, start in zip(item[0].get(), item[1], strict=True)]
 
         for results in executor.map(shard, self.items()):
@@ -84,7 +84,7 @@ class KeptSpool(Spool):
         """Make another spool by changing each segment alone."""
         result = KeptSpool(self.folder)
 
-        def change(item: tuple[Kept[list[Segment]], list[int]]) -> tuple[Any, ...]:
+        def change(item: tuple[Handle[list[Segment]], list[int]]) -> tuple[Any, ...]:
             return _facts([(task(segment), size) for segment, size in zip(item[0].get(), item[1], strict=True)], b"")
 
         first, items = 0, []
@@ -92,13 +92,13 @@ class KeptSpool(Spool):
             sizes = [size.text_bytes for size in self.sizes[first : first + shard.number]]
             items.append((shard.segments, sizes))
             first += shard.number
-        for facts, types, segments in executor.keep(change, items, 3):
+        for facts, types, segments in executor.map_handles(change, items, 3):
             result.take(facts.get()[0], types, segments)
         result.add_up(executor)
         result.sha256 = self.sha256
         return result
 
-    def take(self, sizes: Sequence[SegmentSize], types: Kept[Segment], segments: Kept[list[Segment]]) -> None:
+    def take(self, sizes: Sequence[SegmentSize], types: Handle[Segment], segments: Handle[list[Segment]]) -> None:
         """Note a shard that is done."""
         for size in sizes:
             self.append(size)
@@ -110,7 +110,8 @@ class KeptSpool(Spool):
         while len(tables) > TABLES_AT_ONCE:
             groups = [tables[first : first + TABLES_AT_ONCE] for first in range(0, len(tables), TABLES_AT_ONCE)]
             tables = [
-                kept[0] for kept in executor.keep(lambda group: (_added([part.get() for part in group]),), groups, 1)
+                kept[0]
+                for kept in executor.map_handles(lambda group: (_added([part.get() for part in group]),), groups, 1)
             ]
         self._tables = tables
         self._types = sum(size.types for size in self.sizes)
@@ -150,9 +151,11 @@ def tokenize_apart(
 
     progress.start("reading text", corpus.size())
     if shards is None:
-        kept = executor.keep(lambda text: tokenize(iter([text])), cut_shard(corpus, None, read_here, segment_bytes), 3)
+        kept = executor.map_handles(
+            lambda text: tokenize(iter([text])), cut_shard(corpus, None, read_here, segment_bytes), 3
+        )
     else:
-        kept = executor.keep(read, [shard.elsewhere() for shard in shards], 3)
+        kept = executor.map_handles(read, [shard.elsewhere() for shard in shards], 3)
     for facts, types, segments in kept:
         sizes, digest = facts.get()
         spool.take(sizes, types, segments)

@@ -21,7 +21,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import firthian as ft
 from firthian.counts import distributed as apart
-from firthian.runtime.cluster.connection import _quiet
+from firthian.runtime.cluster import _quiet
 from firthian.runtime.cluster.executor import RayExecutor
 from firthian.runtime.progress import Silent
 from firthian.text import readers, shards
@@ -67,8 +67,8 @@ class Harmed(RayExecutor):
     def collect(self, task: Any, items: Any, parts: Any = ()) -> Any:
         return super().collect(self._harmed(task), items, parts)
 
-    def keep(self, task: Any, items: Any, pieces: int) -> Any:
-        return super().keep(self._harmed(task), items, pieces)
+    def map_handles(self, task: Any, items: Any, pieces: int) -> Any:
+        return super().map_handles(self._harmed(task), items, pieces)
 
     def _harmed(self, task: Any) -> Any:
         stage = self.stage.name

@@ -17,9 +17,9 @@ def test_the_order_of_results(ray_cluster):
     assert list(ray_cluster.map(lambda number: number * number, iter(range(20)))) == [n * n for n in range(20)]
     assert ray_cluster.collect(lambda number: -number, range(20)) == [-n for n in range(20)]
     assert ray_cluster.collect(lambda number: number, []) == []
-    kept = list(ray_cluster.keep(lambda number: (number, str(number)), range(5), 2))
+    kept = list(ray_cluster.map_handles(lambda number: (number, str(number)), range(5), 2))
     assert [(one.get(), two.get()) for one, two in kept] == [(n, str(n)) for n in range(5)]
-    again = ray_cluster.keep(lambda pair: (pair[0].get() + pair[1].get(),), [(kept[1][0], kept[2][0])], 1)
+    again = ray_cluster.map_handles(lambda pair: (pair[0].get() + pair[1].get(),), [(kept[1][0], kept[2][0])], 1)
     assert next(again)[0].get() == 3
 
 
@@ -78,7 +78,7 @@ def test_constant_arrays_are_sent_once(ray_cluster):
     assert store.reference(array) == 3
     assert constant(still) is still
     del still
-    assert store._known == {}
+    assert store._stored == {}
 
 
 def test_an_error_arrives_as_it_was_raised(ray_cluster):
@@ -112,7 +112,7 @@ def test_names_of_clusters(tmp_path, firth):
     (tmp_path / "text.txt").write_text("a b c\n" * 10)
     for name in ("", "local:", "local:many", "local:0", "nonsense", "ray://host", "host:port", "host:99999"):
         outcome = firth("count", tmp_path / "text.txt", "-o", tmp_path / "out", "--cluster", name)
-        outcome.complains(f"cannot read the cluster {name!r}")
+        outcome.complains(f"invalid cluster {name!r}")
     assert [item.name for item in tmp_path.iterdir()] == ["text.txt"]
 
 

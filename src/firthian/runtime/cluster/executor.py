@@ -1,7 +1,7 @@
 """The executor of a Ray cluster: tasks go to the workers, results come back in the order of the items.
 
-A worker, a node or an object may be lost at any time. Ray calls the task again, and makes a lost result again from what
-it was made of; what this process sent is sent again. Tasks are pure, so nobody can tell from the result.
+A worker, a node or an object may be lost at any time. Ray then runs the task again and recomputes lost results from
+their inputs; this process sends its arrays again. Tasks are pure, so the results are the same.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import ray
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.runtime.cluster.shipping import KeptThere, Parcel, Store, pack, unpack
-from firthian.runtime.executor import Kept, Part
+from firthian.runtime.cluster.shipping import Parcel, RemoteHandle, Store, pack, unpack
+from firthian.runtime.executor import Handle, Part
 from firthian.runtime.run import one_blas_thread
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: The items of a call are dealt out to so many groups for each worker: more balance better, fewer cost less.
-GROUPS_A_WORKER = 3
+#: Groups of items per worker in a call: more balance better, fewer cost less.
+GROUPS_PER_WORKER = 3
 
-#: How often Ray may start a task again after its worker or node died, and how often we send lost arrays again.
+#: How often Ray may rerun a task whose worker or node died, and how often we send lost arrays.
 MOST_RETRIES, MOST_ATTEMPTS = 20, 5
 
 
 @dataclass(frozen=True)
 class _Blank:
-    """What a worker must know to make an array that tasks write to."""
+    """What a worker needs to allocate an array that tasks write to."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -40,23 +40,23 @@ class _Blank:
 
 
 class RayExecutor:
-    """Runs tasks on the cluster that this process has joined."""
+    """Runs tasks on the Ray cluster that this process has joined."""
 
-    apart = True
+    remote = True
 
     def __init__(self, workers: int | None = None) -> None:
-        there = int(ray.cluster_resources().get("CPU", 0))
-        if there < 1:
+        processors = int(ray.cluster_resources().get("CPU", 0))
+        if processors < 1:
             raise FirthianError(
                 "the cluster has no processors", hint="start a worker node with ray start --address=HOST:PORT"
             )
-        self.workers = min(workers or there, there)
-        # Where fewer workers are asked for than there are, no more tasks may be under way; else one may wait for each.
-        self._in_flight = self.workers if self.workers < there else 2 * self.workers
+        self.workers = min(workers or processors, processors)
+        # With a limit on workers no more tasks may run; otherwise one more may wait for each worker.
+        self._in_flight = self.workers if self.workers < processors else 2 * self.workers
         self._store = Store(ray.put)
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield results in order; so many tasks are in flight as the workers can do with."""
+        """Yield results in order, with enough tasks in flight to keep the workers busy."""
         call = _Call(self._store, task)
         waiting: deque[tuple[Item, Any]] = deque()
         for item in items:
@@ -69,8 +69,8 @@ class RayExecutor:
     def collect(
         self, task: Callable[[Item], Result], items: Sequence[Item], parts: Sequence[Part] = ()
     ) -> list[Result]:
-        """Deal the items out to groups, one task each, and put everything in its place as it comes."""
-        groups = min(len(items), GROUPS_A_WORKER * self.workers)
+        """Distribute the items over groups, one task each, and store results as they arrive."""
+        groups = min(len(items), GROUPS_PER_WORKER * self.workers)
         call = _Call(self._store, task, parts)
         results: list[Any] = [None] * len(items)
         coming = iter(range(groups))
@@ -84,17 +84,17 @@ class RayExecutor:
             group = waiting.pop(done[0])
             results[group::groups] = call.results(items[group::groups], done[0])
 
-    def keep(
+    def map_handles(
         self, task: Callable[[Item], tuple[Any, ...]], items: Iterable[Item], pieces: int
-    ) -> Iterator[tuple[Kept[Any], ...]]:
-        """Yield the handles of results, in order, each item's once its task is done."""
+    ) -> Iterator[tuple[Handle[Any], ...]]:
+        """Yield handles of the results in order, each once its task is done."""
         call = _Call(self._store, task)
-        waiting: deque[tuple[KeptThere, ...]] = deque()
+        waiting: deque[tuple[RemoteHandle, ...]] = deque()
 
-        def first() -> tuple[Kept[Any], ...]:
-            kept = waiting.popleft()
-            ray.wait([kept[0].reference], num_returns=1, fetch_local=False)
-            return kept
+        def first() -> tuple[Handle[Any], ...]:
+            handles = waiting.popleft()
+            ray.wait([handles[0].reference], num_returns=1, fetch_local=False)
+            return handles
 
         for item in items:
             waiting.append(call.submit_pieces(item, pieces))
@@ -110,7 +110,7 @@ def _first(waiting: deque[tuple[Item, Any]]) -> tuple[list[Item], Any]:
 
 
 class _Call:
-    """One task with all it refers to, sent once for all items."""
+    """A task with all it refers to, sent once for all items."""
 
     def __init__(self, store: Store, task: Callable[[Any], Any], parts: Sequence[Part] = ()) -> None:
         self._store, self._task, self._parts = store, task, parts
@@ -125,7 +125,7 @@ class _Call:
         head = pack(blanks, self._store)
         body = pack(self._task, self._store, self._parts)
         data = ray.put((head.data, len(head.references), body.data))
-        return Parcel(b"", [data, *head.references, *body.references], [*head.kept, *body.kept])
+        return Parcel(b"", [data, *head.references, *body.references], [*head.handles, *body.handles])
 
     def submit(self, items: Sequence[Any]) -> Any:
         """Start a task for a group of items."""
@@ -133,15 +133,17 @@ class _Call:
         own = pack((list(items), before), self._store)
         return _work.remote(own.data, len(own.references), *own.references, *self._parcel.references)
 
-    def submit_pieces(self, item: Any, pieces: int) -> tuple[KeptThere, ...]:
-        """Start a task whose results are to be kept, each an object of its own."""
+    def submit_pieces(self, item: Any, pieces: int) -> tuple[RemoteHandle, ...]:
+        """Start a task whose results stay on the cluster, each a separate object."""
         own = pack(item, self._store)
         call = _make.options(num_returns=pieces)
-        found = call.remote(own.data, len(own.references), *own.references, *self._parcel.references)
-        return tuple(KeptThere(one, _fetch, [own, self._parcel]) for one in ([found] if pieces == 1 else found))
+        references = call.remote(own.data, len(own.references), *own.references, *self._parcel.references)
+        if pieces == 1:
+            references = [references]
+        return tuple(RemoteHandle(reference, _fetch, [own, self._parcel]) for reference in references)
 
     def results(self, items: Sequence[Any], reference: Any) -> list[Any]:
-        """Wait for a group's results; what it wrote is put in its place."""
+        """Wait for the results of a group, and copy what it wrote into the arrays."""
         for attempt in range(MOST_ATTEMPTS):
             try:
                 results, written = _fetch(reference)
@@ -159,7 +161,7 @@ class _Call:
 
 
 def _fetch(reference: Any) -> Any:
-    """Get an object; the error of a task is raised as the task raised it."""
+    """Return an object; raise the error of a task as the task raised it."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
@@ -174,7 +176,7 @@ def _open(
 ) -> tuple[Callable[[Any], Any], list[_Blank], list[Array]]:
     head, number, body = parcel
     blanks = unpack(head, objects[:number])
-    # Only the pages that are written to take memory.
+    # Only pages that are written to use memory.
     arrays = [np.empty(blank.shape, blank.dtype) for blank in blanks]
     return unpack(body, objects[number:], arrays), blanks, arrays
 
