@@ -1,17 +1,17 @@
-"""Brown clustering: greedy merging of classes so that the mutual information of neighbors falls least.
+"""Brown clustering: greedy merging of classes with the least loss of mutual information between neighbors.
 
 With counts M of neighboring classes, class totals l (as first word) and r (as second), the information is, times N,
 
     I = sum_ab M_ab · log(M_ab·N / (l_a·r_b)).
 
-Write h(v) = v·log v, and A_a, B_a for the row and column sums of M, which grow to l and r as words come in. Merging s
+Write h(v) = v·log v, and A_a, B_a for the row and column sums of M, which grow to l and r as words are added. Merging s
 and t replaces pairs of entries a, b by a + b. The loss of information is the sum of ``g(a, b) = h(a) + h(b) - h(a + b)``
 over these pairs (never positive), plus, from the totals (never negative),
 
     A_s·log((l_s + l_t)/l_s) + A_t·log((l_s + l_t)/l_t)      and the same with B, r.
 
-g is zero when either entry is: rare words are cheap. ``cost`` holds, for each two classes, the part of the loss from
-entries with *other* classes; it is kept up to date, as Liang (2005) does, so a word costs O(classes²) at most.
+g is zero when either entry is: rare words are cheap. ``cost`` holds, for every two classes, the part of the loss from
+entries with *other* classes; it is updated incrementally (Liang 2005), so a word costs at most O(classes²).
 ``corners`` holds the part from the four entries between the two, ``joint`` the logarithms of l_s + l_t and r_s + r_t,
 ``entropic`` h of every entry.
 """
@@ -32,7 +32,7 @@ def h(value: float) -> float:
 
 @njit(cache=True, nogil=True)
 def log(value: float) -> float:
-    """The logarithm of a total; one of zero is multiplied with zero, so any finite number will do."""
+    """The logarithm of a total; that of zero is multiplied by zero, so any finite number works."""
     return np.log(value) if value > 0 else 0.0
 
 
@@ -40,12 +40,12 @@ def log(value: float) -> float:
 def pair_up(
     table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int
 ) -> None:
-    """Compute anew what a class has with each other one: their four entries, their joint totals."""
+    """Recompute ``corners`` and ``joint`` of a class with every other."""
     for other in range(used.size):
         if used[other] and other != slot:
             a, b = min(slot, other), max(slot, other)
-            apart = entropic[a, a] + entropic[a, b] + entropic[b, a] + entropic[b, b]
-            corners[a, b] = apart - h(table[a, a] + table[a, b] + table[b, a] + table[b, b])
+            separate = entropic[a, a] + entropic[a, b] + entropic[b, a] + entropic[b, b]
+            corners[a, b] = separate - h(table[a, a] + table[a, b] + table[b, a] + table[b, b])
             for side in range(2):
                 joint[side, a, b] = log(totals[side, a] + totals[side, b])
 
@@ -54,7 +54,7 @@ def pair_up(
 def cheapest(
     table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array
 ) -> tuple[int, int]:
-    """Return the two classes whose merging loses least, the first of equals; -1 when there are no two."""
+    """Return the two classes whose merger loses least, the first of ties; -1 if there are not two."""
     size = used.size
     # A, B and, of each class, A·log l + B·log r
     sums, own = np.zeros((2, size)), np.zeros(size)
@@ -73,7 +73,7 @@ def cheapest(
                 if used[b]:
                     together = (sums[0, a] + sums[0, b]) * joint[0, a, b] + (sums[1, a] + sums[1, b]) * joint[1, a, b]
                     loss = cost[a, b] + corners[a, b] + together - own[a] - own[b]
-                    # Losses are differences of large sums: their rounding must not choose between equals.
+                    # Losses are differences of large sums: rounding must not decide ties.
                     if loss < best - 1e-9 * abs(loss):
                         best, s, t = loss, a, b
     return s, t
@@ -83,7 +83,7 @@ def cheapest(
 def insert(
     table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int
 ) -> None:
-    """Take in the class in an unused slot, whose entries are in the table already."""
+    """Add the class in an unused slot, whose entries are already in the table."""
     size = used.size
     for d in range(size):
         entropic[slot, d], entropic[d, slot] = h(table[slot, d]), h(table[d, slot])
@@ -112,12 +112,12 @@ def insert(
 
 @njit(cache=True, nogil=True)
 def merge_lines(lines: Array, entropic: Array, used: Array, cost: Array, s: int, t: int) -> None:
-    """Change the costs as s and t become one, as far as the entries ``lines[s]``, ``lines[t]`` of other classes go.
+    """Update the costs for merging s and t, as far as entries ``lines[s]``, ``lines[t]`` with other classes matter.
 
     ``lines`` is the table, or its transpose for the entries of the other direction; s and t are not ``used`` now.
     """
     size = used.size
-    # What a class's entries with s and t gain by becoming one: h(a + b) - h(a) - h(b)
+    # Gain of a class's entries with s and t by merging: h(a + b) - h(a) - h(b)
     gain = np.zeros(size)
     for d in range(size):
         if used[d] and lines[t, d] > 0:
@@ -131,7 +131,7 @@ def merge_lines(lines: Array, entropic: Array, used: Array, cost: Array, s: int,
             if used[y] and (xt > 0 or lines[t, y] > 0):
                 ys, yt = lines[s, y], lines[t, y]
                 cost[x, y] += gain[x] + gain[y] - h(xs + xt + ys + yt) + h(xs + ys) + h(xt + yt)
-        # The merged class and x: t is no neighbor any more, and entries of s have grown where t had some.
+        # The merged class and x: t is no longer a neighbor, and entries of s have grown where t had some.
         change = h(lines[t, s] + lines[t, x]) - entropic[t, s] - entropic[t, x]
         for d in range(size):
             if used[d] and d != x and lines[t, d] > 0 and lines[x, d] > 0:
@@ -144,7 +144,7 @@ def merge_lines(lines: Array, entropic: Array, used: Array, cost: Array, s: int,
 def merge(
     table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, s: int, t: int
 ) -> None:
-    """Merge class t into class s; the slot of t becomes unused. It is quickest when t has few entries."""
+    """Merge class t into class s and free the slot of t; fastest when t has few entries."""
     size = used.size
     used[s] = used[t] = False
     merge_lines(table, entropic, used, cost, s, t)
@@ -191,10 +191,10 @@ def cluster_words(
     corners: Array,
     joint: Array,
 ) -> None:
-    """Make classes of the words from ``first`` to ``last``; whenever no slot is left unused, merge two classes.
+    """Make classes of the words from ``first`` to ``last``; merge two classes whenever no slot is unused.
 
     The rows are those of M (``indptr`` ...) and of its transpose (``t_indptr`` ...). ``class_of`` is the slot of each
-    word, -1 for those still to come. There is one slot more than classes.
+    word, -1 for later ones. There is one more slot than classes.
     """
     for word in range(first, last):
         slot = np.argmin(used)
@@ -223,7 +223,7 @@ def cluster_words(
 def build_tree(
     table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, merges: Array
 ) -> None:
-    """Merge all classes to one; ``merges`` receives the two slots of each merge, in order; the first keeps its number."""
+    """Merge all classes into one; ``merges`` receives the two slots of each merge in order; the first keeps its number."""
     for step in range(merges.shape[0]):
         s, t = cheapest(table, entropic, totals, used, cost, corners, joint)
         merge(table, entropic, totals, used, cost, corners, joint, s, t)

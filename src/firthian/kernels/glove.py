@@ -1,4 +1,4 @@
-"""Weighted least squares on seen pairs: pairs sorted into cells, Adagrad steps, the objective.
+"""Weighted least squares on observed pairs: sorting into cells, Adagrad steps, the objective.
 
 A step takes pair p with target t and weight f: r = u·c + a + b - t, and the gradient without its factor 2 is f·r·c
 for u, f·r·u for c, f·r for a and b.
@@ -15,7 +15,7 @@ from firthian.kernels.selection import counter_random
 
 @njit(cache=True, nogil=True)
 def count_cells(indptr: Array, indices: Array, values: Array, part: int, parts: int, sizes: Array) -> None:
-    """Count the positive values in the rows of one part, by the part of their column."""
+    """Count the positive values in the rows of one part, by part of the column."""
     for row in range(part, indptr.size - 1, parts):
         for p in range(indptr[row], indptr[row + 1]):
             if values[p] > 0:
@@ -35,10 +35,10 @@ def fill_cells(
     columns: Array,
     sums: Array,
 ) -> None:
-    """Write the pairs of one part's rows to the cells that begin at ``starts``, each cell in a random order of its own.
+    """Write the pairs of one part's rows to the cells that start at ``starts``, each cell in its own random order.
 
-    A pair goes to a random place among those before it in its cell, and what was there moves to the end (the
-    inside-out form of the Fisher-Yates shuffle). The random number belongs to (seed, cell, place).
+    A pair swaps into a random position among those before it in its cell (the inside-out Fisher-Yates shuffle). The
+    random number is keyed by (seed, cell, position).
     """
     used = np.zeros(parts, np.int64)
     for row in range(part, indptr.size - 1, parts):
@@ -55,8 +55,8 @@ def fill_cells(
             used[cell] = end + 1
 
 
-# Reassociation lets the compiler add up a dot product in lanes, the same way each time; numpy's rules for division by
-# zero (none can occur: the squares begin at 1) let it divide in lanes as well.
+# Reassociation lets the compiler sum a dot product in SIMD lanes, always in the same order; numpy's rules for division
+# by zero (which cannot occur: the squares start at 1) let it divide in lanes as well.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def adagrad_steps(
     rows: Array,
@@ -73,7 +73,7 @@ def adagrad_steps(
 ) -> None:
     """Take an Adagrad step on each pair in turn.
 
-    ``word_bias[i]`` holds the bias a_i and its sum of squares, ``context_bias[j]`` b_j and its own. With g the gradient
+    ``word_bias[i]`` holds the bias a_i and its sum of squares, ``context_bias[j]`` b_j and its sum. With g the gradient
     of one parameter, its step is alpha·g / sqrt(s), and then s grows by (alpha·g)², as in Stanford's program.
     """
     width = words.shape[1]
@@ -111,7 +111,7 @@ def squared_errors(
     contexts: Array,
     context_bias: Array,
 ) -> float:
-    """Return the sum of f·r² over some pairs."""
+    """Return the sum of f·r² over the pairs of a cell."""
     width = words.shape[1]
     total = 0.0
     for p in range(rows.size):

@@ -14,10 +14,10 @@ def descend(
 ) -> None:
     """Lower ``1/2 |x - a D|² + l1·|a|_1`` over each row a of ``codes``, in place.
 
-    ``gram`` is ``D D'`` and ``products`` is ``x D'``. A row is done when a sweep changes no entry by more than ``least``.
+    ``gram`` is ``D D'`` and ``products`` is ``x D'``. A row has converged when a sweep changes no entry by more than ``least``.
     """
     size = gram.shape[0]
-    # slope = x D' - a D D', kept up to date, so a coordinate that does not move costs nothing.
+    # slope = x D' - a D D' is updated incrementally, so a coordinate that does not move costs nothing.
     slope = np.empty(size, np.float64)
     for row in range(codes.shape[0]):
         for k in range(size):

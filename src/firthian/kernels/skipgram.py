@@ -1,7 +1,7 @@
 """Skip-gram and CBOW with negative sampling on a stream of ids: drawing samples, and gradient steps on them.
 
 A sample is a pair (word, context) with a label. In arrays a context j with label 1 is written j, with label 0 as ~j.
-All random numbers belong to (seed, epoch, position in the epoch), so no cut of the stream changes them.
+Random numbers are keyed by (seed, epoch, position in the epoch), so they do not depend on how the stream is split.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from firthian.kernels.prefetch import fetch_row
 from firthian.kernels.selection import counter_random, mix
 from firthian.kernels.windows import DOCUMENT_END
 
-#: How many samples ahead parameters are asked for; without it much of the time goes into waiting for memory.
+#: Samples that parameters are prefetched ahead; without this, much of the time is spent waiting for memory.
 AHEAD = 4
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
-#: Logits beyond this have a probability of 1 in single precision.
+#: Larger logits have probability 1 in single precision.
 LARGEST_LOGIT = np.float32(30)
 
-#: Probabilities are multiplied up to this many before a logarithm is taken: e^-30 to that power is a fine double.
+#: Probabilities multiplied before taking a logarithm: e^-30 to this power is still a normal double.
 _FACTORS = 16
 
 
 @njit(cache=True, nogil=True)
 def alias_table(weights: Array, bounds: Array, aliases: Array) -> None:
-    """Prepare drawing from a distribution in constant time (Walker's alias method, in Vose's form).
+    """Build a table for drawing from a distribution in constant time (Walker's alias method, in Vose's form).
 
-    Slot s keeps its own number with probability ``bounds[s] / 2^32`` and else gives ``aliases[s]``.
+    Slot s yields its own number with probability ``bounds[s] / 2^32`` and otherwise ``aliases[s]``.
     """
     size = weights.size
     share = weights * (size / weights.sum())
@@ -67,11 +67,36 @@ def _noise(bits: np.uint64, bounds: Array, aliases: Array) -> int:
 
 @njit(cache=True, nogil=True, inline="always")
 def _reach(bits: np.uint64, reaches: Array) -> int:
-    """Draw how far the window goes: at least d with the probability that ``reaches[d - 1]`` bounds, falling in d."""
+    """Draw the window: at least d with the probability that ``reaches[d - 1]`` bounds, which falls with d."""
     distance = 0
     while distance < reaches.size and bits <= reaches[distance]:
         distance += 1
     return distance
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _neighbors(stream: Array, t: int, reach: int, before: bool, after: bool, near: Array) -> int:
+    """Write the words within reach of position t to ``near``, nearest first, left before right; return their number."""
+    found = 0
+    for side in range(2):
+        if not (before if side == 0 else after):
+            continue
+        for distance in range(1, reach + 1):
+            s = t - distance if side == 0 else t + distance
+            if s < 0 or s >= stream.size or stream[s] == DOCUMENT_END:
+                break
+            if stream[s] >= 0:
+                near[found] = stream[s]
+                found += 1
+    return found
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _likelihood(logit: np.float32, label: bool) -> np.float32:
+    """Return sigma(logit) of an observed pair, sigma(-logit) of noise."""
+    signed = logit if label else -logit
+    signed = min(max(signed, -LARGEST_LOGIT), LARGEST_LOGIT)
+    return np.float32(1) / (np.float32(1) + np.exp(-signed))
 
 
 @njit(cache=True, nogil=True)
@@ -93,14 +118,15 @@ def draw_samples(
     samples: Array,
     starts: Array,
 ) -> int:
-    """Draw the samples of ``stream[first:last]``, sorted into cells; give the number of pairs.
+    """Draw the samples of ``stream[first:last]``, sorted into cells; return the number of pairs.
 
-    Each neighbor within reach is a pair, and brings ``negative`` samples from the noise; noise that hits the neighbor
-    itself is left out, as in word2vec. ``position`` is the place of ``stream[first]`` in the epoch. Cell (p, q) holds
-    the words with number mod ``parts`` (a power of two) = p and the contexts with q; its samples begin at
-    ``starts[p * parts + q]``. ``raw`` is room for as many samples as ``samples``.
+    Each neighbor within reach is a pair, and brings ``negative`` noise samples; noise that equals the neighbor
+    is dropped, as in word2vec. ``position`` is the position of ``stream[first]`` in the epoch. Cell (p, q) holds
+    the words with number mod ``parts`` (a power of two) = p and the contexts with q; its samples start at
+    ``starts[p * parts + q]``. ``raw`` is a buffer of the same size as ``samples``.
     """
     mask = parts - 1
+    near = np.empty(2 * reaches.size, np.int32)
     starts[:] = 0
     drawn = pairs = 0
     for t in range(first, last):
@@ -110,28 +136,20 @@ def draw_samples(
         bits = counter_random(seed, epoch, np.uint64(position + t - first))
         reach = _reach(bits, reaches)
         row = (word & mask) * parts + 1
-        for side in range(2):
-            if not (before if side == 0 else after):
-                continue
-            for distance in range(1, reach + 1):
-                s = t - distance if side == 0 else t + distance
-                if s < 0 or s >= stream.size or stream[s] == DOCUMENT_END:
-                    break
-                context = stream[s]
-                if context < 0:
+        for n in range(_neighbors(stream, t, reach, before, after, near)):
+            context = near[n]
+            raw[drawn, 0], raw[drawn, 1] = word, context
+            starts[row + (context & mask)] += 1
+            drawn += 1
+            pairs += 1
+            for _ in range(negative):
+                bits += _GOLDEN
+                other = _noise(mix(bits), bounds, aliases)
+                if other == context:
                     continue
-                raw[drawn, 0], raw[drawn, 1] = word, context
-                starts[row + (context & mask)] += 1
+                raw[drawn, 0], raw[drawn, 1] = word, ~other
+                starts[row + (other & mask)] += 1
                 drawn += 1
-                pairs += 1
-                for _ in range(negative):
-                    bits += _GOLDEN
-                    other = _noise(mix(bits), bounds, aliases)
-                    if other == context:
-                        continue
-                    raw[drawn, 0], raw[drawn, 1] = word, ~other
-                    starts[row + (other & mask)] += 1
-                    drawn += 1
     for cell in range(1, parts * parts + 1):
         starts[cell] += starts[cell - 1]
     fill = starts[:-1].copy()
@@ -145,12 +163,12 @@ def draw_samples(
     return pairs
 
 
-# Reassociation lets the compiler add up a dot product in lanes, the same way each time.
+# Reassociation lets the compiler sum a dot product in SIMD lanes, always in the same order.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def logistic_steps(samples: Array, starts: Array, cell: int, words: Array, contexts: Array, alpha: np.float32) -> float:
-    """Take a gradient step on each sample of a cell, block after block; give the sum of -log sigma(±u·c) before each step.
+    """Take a gradient step on each sample of a cell, block by block; return the sum of -log sigma(±u·c) before each step.
 
-    ``samples[block]`` and ``starts[block]`` are what ``draw_samples`` filled. With y the label, the step is
+    ``draw_samples`` filled ``samples[block]`` and ``starts[block]``. With y the label, the step is
     alpha·(y - sigma(u·c)) times c for u and times u for c.
     """
     width = words.shape[1]
@@ -171,10 +189,7 @@ def logistic_steps(samples: Array, starts: Array, cell: int, words: Array, conte
             logit = np.float32(0)
             for k in range(width):
                 logit += u[k] * c[k]
-            # sigma of the logit of what happened: u·c for a seen pair, -u·c for noise
-            happened = logit if label else -logit
-            happened = min(max(happened, -LARGEST_LOGIT), LARGEST_LOGIT)
-            chance = np.float32(1) / (np.float32(1) + np.exp(-happened))
+            chance = _likelihood(logit, label)
             step = alpha * (np.float32(1) - chance)
             if not label:
                 step = -step
@@ -208,13 +223,13 @@ def cbow_steps(
     contexts: Array,
     alpha: np.float32,
 ) -> tuple[float, int]:
-    """Predict each word of ``stream[first:last]`` from the mean h of its neighbors' vectors u, one position after another.
+    """Predict each word of ``stream[first:last]`` from the mean h of its neighbors' vectors u, position by position.
 
-    The step of c is alpha·(y - sigma(h·c))·h. Each neighbor gets the whole of what h gets, as in word2vec: the gradient
-    times the number of neighbors. Give the sum of -log sigma(±h·c) before each step, and the number of positions.
+    The step of c is alpha·(y - sigma(h·c))·h. Each neighbor gets the full step of h, as in word2vec: the gradient
+    times the number of neighbors. Return the sum of -log sigma(±h·c) before each step, and the number of positions.
     """
     width = words.shape[1]
-    near = np.empty(2 * reaches.size, np.int64)
+    near = np.empty(2 * reaches.size, np.int32)
     mean, error = np.empty(width, np.float32), np.empty(width, np.float32)
     loss = 0.0
     positions = 0
@@ -224,17 +239,7 @@ def cbow_steps(
             continue
         bits = counter_random(seed, epoch, np.uint64(position + t - first))
         reach = _reach(bits, reaches)
-        found = 0
-        for side in range(2):
-            if not (before if side == 0 else after):
-                continue
-            for distance in range(1, reach + 1):
-                s = t - distance if side == 0 else t + distance
-                if s < 0 or s >= stream.size or stream[s] == DOCUMENT_END:
-                    break
-                if stream[s] >= 0:
-                    near[found] = stream[s]
-                    found += 1
+        found = _neighbors(stream, t, reach, before, after, near)
         if found == 0:
             continue
         positions += 1
@@ -259,9 +264,7 @@ def cbow_steps(
             logit = np.float32(0)
             for k in range(width):
                 logit += mean[k] * c[k]
-            happened = logit if label else -logit
-            happened = min(max(happened, -LARGEST_LOGIT), LARGEST_LOGIT)
-            chance = np.float32(1) / (np.float32(1) + np.exp(-happened))
+            chance = _likelihood(logit, label)
             step = alpha * (np.float32(1) - chance)
             if not label:
                 step = -step

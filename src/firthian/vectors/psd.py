@@ -39,7 +39,7 @@ class PSDFactor:
         if "cut_root" not in state or "eigenvalues" not in vectors.extras:
             raise FirthianError(
                 f"{purpose} needs vectors of the recipes psd and psd-blockwise, not {vectors.provenance.recipe}",
-                hint="train with `recipe=psd`",
+                hint="train with the recipe psd",
             )
         changes = [step.get("name") for step in vectors.provenance.transforms]
         if any(name != "subset" for name in changes):
