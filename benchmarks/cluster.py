@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks import corpora
 from benchmarks.counting import folder_hash
-from firthian.disk.artifact import write_file
+from firthian.disk.atomic import write_file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "cluster.json"

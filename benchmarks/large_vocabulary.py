@@ -15,7 +15,7 @@ from typing import Any
 import firthian as ft
 from benchmarks.timing import FIRTH, run
 from firthian.datasets import locate
-from firthian.disk.artifact import write_file
+from firthian.disk.atomic import write_file
 from firthian.evaluate import compare_analogy, compare_similarity, open_set
 from studies.common import SETS, SHORT, score_cells, scores, table
 

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from firthian.disk.artifact import write_file
+from firthian.disk.atomic import write_file
 
 FOLDER = Path(__file__).parent / "results"
 HISTORY = Path(__file__).parents[1] / "build" / "history.jsonl"

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks import corpora
 from benchmarks.timing import FIRTH, run
 from firthian.counts.counts import Counts
-from firthian.disk.artifact import write_file
+from firthian.disk.atomic import write_file
 from firthian.runtime.cost import CONSTANTS, FEATURES, Size, features
 
 ROOT = Path(__file__).parents[1]

@@ -10,7 +10,7 @@ from typing import Any
 
 import firthian as ft
 from firthian.datasets import locate
-from firthian.disk.artifact import write_file
+from firthian.disk.atomic import write_file
 from studies.common import ROOT
 
 SETS = ("ws353", "men", "google", "msr")

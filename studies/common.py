@@ -15,7 +15,7 @@ from typing import Any
 
 import firthian
 from firthian.datasets import locate
-from firthian.disk.artifact import write_file
+from firthian.disk.atomic import write_file
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "studies"

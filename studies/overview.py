@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firthian.disk.artifact import write_file
+from firthian.disk.atomic import write_file
 from studies.common import PAGES, Study, table
 
 

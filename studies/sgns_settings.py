@@ -18,7 +18,7 @@ import numpy as np
 import firthian as ft
 from benchmarks import corpora
 from firthian.datasets import locate
-from firthian.disk.artifact import write_file
+from firthian.disk.atomic import write_file
 from firthian.learn.likelihood import steps, unseen
 from firthian.learn.likelihood.alternating import solution, started, sweep
 from firthian.learn.recipes import find_recipe

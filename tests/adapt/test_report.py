@@ -81,7 +81,7 @@ def test_adapt_and_classify(tmp_path, labeled, firth):
     assert [row["label"] for row in rows] == ["animals", "colors", "numbers"]
     assert all(max(row["scores"], key=row["scores"].get) == row["label"] for row in rows)
     assert firth("classify", tmp_path / "m", texts, "--labels-only").out == "animals\ncolors\nnumbers\n"
-    firth("adapt", labeled, "-o", tmp_path / "m").complains("exists already")
+    firth("adapt", labeled, "-o", tmp_path / "m").complains("already exists")
 
 
 def test_bytes_that_are_no_text_are_told(tmp_path, labeled, firth):
@@ -203,6 +203,6 @@ def test_complaints_of_adapt(tmp_path, labeled, firth, flags, says):
 def test_complaints_of_classify(tmp_path, firth):
     text = tmp_path / "a.txt"
     text.write_text("x\n")
-    firth("classify", tmp_path, text).complains("it holds no model.json")
+    firth("classify", tmp_path, text).complains("it has no model.json")
     firth("adapt", text, "-o", tmp_path / "m").complains("there is no label")
     firth("adapt", text).complains("no output folder: pass -o FOLDER")

@@ -97,7 +97,7 @@ def test_merge(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None
     assert firth("info", target).code == 0
     firth("merge", tmp_path / "one", "-o", tmp_path / "x").complains("nothing to merge")
     firth("merge", tmp_path / "one", tmp_path / "none", "-o", tmp_path / "x").complains("is not a folder of counts")
-    firth("merge", tmp_path / "one", tmp_path / "one", "-o", target).complains("exists already", "--force")
+    firth("merge", tmp_path / "one", tmp_path / "one", "-o", target).complains("already exists", "--force")
 
 
 def test_merged_counts_remember_how_words_were_cut(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_mistakes_in_json(firth: Firth, tmp_path: Path) -> None:
 
 def test_no_place_for_the_counts(firth: Firth, corpus: Path, tmp_path: Path) -> None:
     firth("count", corpus).complains("no output folder: pass -o FOLDER")
-    firth("count", corpus, "-o", tmp_path / "no" / "c").complains("is not a folder", "make it first")
+    firth("count", corpus, "-o", tmp_path / "no" / "c").complains("is not a folder", "create it first")
     firth("count", "-o", tmp_path / "c").complains("Missing argument")
 
 
@@ -248,7 +248,7 @@ def test_one_word(firth: Firth, tmp_path: Path, target: Path) -> None:
 
 def test_targets_that_exist(firth: Firth, corpus: Path, target: Path, tmp_path: Path) -> None:
     assert firth("count", corpus, "-o", target).code == 0
-    firth("count", corpus, "-o", target).complains("exists already", "--force")
+    firth("count", corpus, "-o", target).complains("already exists", "--force")
     assert firth("count", corpus, "-o", target, "--force", "--window", "2").code == 0
     assert ft.Counts.load(target).options.window == 2
     firth("count", tmp_path / "none.txt", "-o", target, "--force").complains("does not exist")
@@ -264,17 +264,17 @@ def test_stores_of_other_versions_and_damaged_ones(firth: Firth, corpus: Path, t
     firth("count", corpus, "-o", target)
     manifest = target / "counts.json"
     good = manifest.read_text()
-    manifest.write_text(good.replace('"version": 1', '"version": 7'))
-    firth("info", target).complains("has version 7, this program reads version 1")
+    manifest.write_text(good.replace('"version": 2', '"version": 1'))
+    firth("info", target).complains("was written by container version 1", "make it again")
     manifest.write_text(good.replace('"window": 5', '"window": 6'))
     firth("info", target).complains("is damaged", "make it again")
     manifest.write_text(good)
-    values = bytearray((target / "values.npy").read_bytes())
+    values = bytearray((target / "values.safetensors").read_bytes())
     values[-1] ^= 1
-    (target / "values.npy").write_bytes(values)
-    firth("info", target).complains("values.npy is damaged")
-    (target / "values.npy").unlink()
-    firth("info", target).complains("values.npy: no such file")
+    (target / "values.safetensors").write_bytes(values)
+    firth("info", target).complains("values.safetensors is damaged")
+    (target / "values.safetensors").unlink()
+    firth("info", target).complains("values.safetensors: no such file")
     firth("info", corpus).complains(str(corpus))
     firth("info", target / "none").complains("does not exist")
 
@@ -318,7 +318,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, corpus: Path) -> None:
     for folder in (*tmp_path.parents[:3], tmp_path):
         if folder != Path("/tmp"):
             folder.chmod(0o755)
-    one_line(limited(corpus, tmp_path / "out" / "c", "os.setgid(65534); os.setuid(65534)"), "cannot be written to")
+    one_line(limited(corpus, tmp_path / "out" / "c", "os.setgid(65534); os.setuid(65534)"), "is not writable")
     corpus.chmod(0)
     before = f"os.chmod({str(tmp_path / 'out')!r}, 0o777); os.setgid(65534); os.setuid(65534)"
     one_line(limited(corpus, tmp_path / "out" / "c", before), "corpus.txt: permission denied")
@@ -343,13 +343,13 @@ def test_a_full_disk(small_disk: Path, tmp_path: Path) -> None:
     one_line(limited(corpus, small_disk / "c", ""), "the disk is full", "free some space")
     assert not list(small_disk.iterdir())
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    one_line(limited(corpus, small_disk / "c", ""), "cannot be written to")
+    one_line(limited(corpus, small_disk / "c", ""), "is not writable")
 
 
 def test_a_disk_that_is_full_while_an_old_target_is_there(
     firth: Firth, corpus: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from firthian.disk.artifact import ArrayWriter
+    from firthian.disk.tensors import TensorWriter
 
     assert firth("count", corpus, "-o", target).code == 0
     old = {item.name: item.read_bytes() for item in target.iterdir()}
@@ -357,7 +357,7 @@ def test_a_disk_that_is_full_while_an_old_target_is_there(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(ArrayWriter, "append", full)
+    monkeypatch.setattr(TensorWriter, "append", full)
     firth("count", corpus, "-o", target, "--force", "--window", "2").complains("the disk is full")
     other = target.parent.parent / "other"
     shutil.copytree(target, other)

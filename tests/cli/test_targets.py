@@ -31,11 +31,15 @@ def place(tmp_path: Path) -> Path:
 
 def test_no_verb_replaces_what_it_reads(firth: Firth, place: Path) -> None:
     assert firth("convert", place / "v", place / "v.txt").code == 0
-    firth("convert", place / "v.txt", place / "v.txt", "--force").complains("is what is read", "another name")
-    firth("convert", place / "v", place / "x" / ".." / "v", "--force").complains("is what is read")
-    firth("merge", place / "counts", place / "counts", "-o", place / "counts", "--force").complains("is what is read")
+    firth("convert", place / "v.txt", place / "v.txt", "--force").complains("is both source and target", "another name")
+    firth("convert", place / "v", place / "x" / ".." / "v", "--force").complains("is both source and target")
+    firth("merge", place / "counts", place / "counts", "-o", place / "counts", "--force").complains(
+        "is both source and target"
+    )
     for target in ("v", "counts"):
-        firth("add", place / "v", place / "counts", "-o", place / target, "--force").complains("is what is read")
+        firth("add", place / "v", place / "counts", "-o", place / target, "--force").complains(
+            "is both source and target"
+        )
 
 
 def test_counts_are_not_converted(firth: Firth, place: Path) -> None:
@@ -102,7 +106,7 @@ def test_the_command_that_goes_on() -> None:
 def test_a_stream_says_early_that_it_has_no_place(firth: Firth, tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("\n".join(TEXT))
     command = ("train", tmp_path / "x.txt", "-m", "bayes-svi", "--dim", "2", "--min-count", "1", "-o", tmp_path / "v")
-    firth(*command, "--stream", tmp_path / "none" / "s").complains("none is not a folder", "make it first")
+    firth(*command, "--stream", tmp_path / "none" / "s").complains("none is not a folder", "create it first")
     done = firth(*command, "--stream", tmp_path / "s", "--json")
     assert done.code == 0, done.err
     facts = json.loads(done.out)

@@ -62,7 +62,7 @@ def test_the_report_holds_vectors_page_and_json(corpus, pairs, tmp_path, firth):
     assert all(re.fullmatch(r"[+-]\d\.\d{3}", row[4]) and row[7] == "williams" for row in rows if row)
     assert not re.search(r"https?://|<script", page)
     HTMLParser().feed(page)
-    firth("compare", corpus, "-m", "psd", "--sets", pairs, "-o", target).complains("exists already")
+    firth("compare", corpus, "-m", "psd", "--sets", pairs, "-o", target).complains("already exists")
 
 
 def test_the_memory_of_a_recipe_does_not_hold_what_others_left(corpus, pairs, monkeypatch, tmp_path):
@@ -194,16 +194,18 @@ def test_what_is_read_is_not_replaced_by_what_is_made_of_it(corpus, pairs, tmp_p
     ft.count([corpus], tmp_path / "counts")
     sets = ("--sets", pairs) if verb == "compare" else ()
     done = firth(verb, tmp_path / "counts", "-m", "svd", "--dim", "2", *sets, "-o", tmp_path / "counts", "--force")
-    done.complains("counts is what is read: choose another name for the result")
+    done.complains("counts is both source and target: choose another name for the result")
     assert ft.Counts.load(tmp_path / "counts").pairs > 0
 
 
 def test_a_stream_and_the_vectors_of_a_classifier_are_not_replaced_either(corpus, tmp_path, firth):
     done = firth("train", corpus, "-m", "bayes-svi", "--stream", tmp_path / "s", "-o", tmp_path / "s", "--force")
-    done.complains("s is what is read")
+    done.complains("s is both source and target")
     assert not (tmp_path / "s").exists()
     ft.Vectors(np.eye(2), ft.Vocabulary(["a", "b"])).save(tmp_path / "v")
-    firth("adapt", "x.tsv", "-v", tmp_path / "v", "-o", tmp_path / "v", "--force").complains("v is what is read")
+    firth("adapt", "x.tsv", "-v", tmp_path / "v", "-o", tmp_path / "v", "--force").complains(
+        "v is both source and target"
+    )
 
 
 def test_analogies_are_compared_by_each_way_to_answer(corpus, tmp_path):

@@ -130,7 +130,7 @@ def test_an_existing_file_is_kept_without_force(format: Format, tmp_path: Path) 
     path = tmp_path / f"v{suffix(format)}"
     write_vectors(make(["a", "b"]), path, format.name)
     before = {item.name for item in tmp_path.iterdir()}
-    with pytest.raises(FirthianError, match="exists already"):
+    with pytest.raises(FirthianError, match="already exists"):
         write_vectors(make(["c"]), path, format.name)
     write_vectors(make(["c"]), path, format.name, force=True)
     assert {item.name for item in tmp_path.iterdir()} == before, "nothing half-written is left"

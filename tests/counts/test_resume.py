@@ -100,7 +100,7 @@ def test_dying_between_merges(
             if moment == "after":
                 remove(folder)
             if moment == "half removed":
-                (folder / "columns.npy").unlink()
+                (folder / "columns.safetensors").unlink()
             raise Killed
 
         patch.setattr(shutil, "rmtree", dying)
@@ -129,7 +129,7 @@ def test_damage_to_unfinished_work_is_mended(tmp_path: Path, folder_bytes: Bytes
     partial = tmp_path / "c.partial"
     files = [item for item in sorted(partial.rglob("*")) if item.is_file() and item.name != "job.json"]
     assert len(files) > 10
-    assert any(item.name == "sums.npy" for item in files)
+    assert any(item.name == "sums.safetensors" for item in files)
     shutil.copytree(partial, tmp_path / "kept")
     for _ in range(6):
         for file in generator.choice(len(files), 4, replace=False):

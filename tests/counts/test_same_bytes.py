@@ -147,7 +147,7 @@ def test_sums_that_floats_do_not_hold_are_written_as_they_come(tmp_path: Path) -
     finally:
         tracemalloc.stop()
     # 16 bytes for each of four million sums would be 64 MB.
-    assert (tmp_path / "exact_sums.npy").stat().st_size > 30_000_000
+    assert (tmp_path / "exact_sums.safetensors").stat().st_size > 30_000_000
     assert taken < 5_000_000
 
 

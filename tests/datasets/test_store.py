@@ -251,9 +251,9 @@ def test_two_processes_make_it_once(data: Path, cache: Path, tmp_path: Path) -> 
 
 def test_what_a_killed_run_left_is_no_hindrance(cache: Path, register: Register, make_wheel: MakeWheel) -> None:
     wheel = make_wheel({"a.txt": RAW})
-    (cache / "wheels" / "toydata-1.0.new").mkdir(parents=True)
-    (cache / "wheels" / "toydata-1.0.new" / "half.whl").write_bytes(b"half")
-    (cache / ".toy.txt.new").write_bytes(b"half of something longer than the finished file")
+    (cache / "wheels" / ".toydata-1.0.whl.new-1").mkdir(parents=True)
+    (cache / "wheels" / ".toydata-1.0.whl.new-1" / "half.whl").write_bytes(b"half")
+    (cache / ".toy.txt.new-1").write_bytes(b"half of something longer than the finished file")
     register(FINISHED, WheelFiles(wheel, ("a.txt",), word_pairs))
     assert locate("toy").read_bytes() == FINISHED
     assert left_in(cache) == ["toy.txt"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firthian.disk import checkpoints
+from firthian.disk import artifact, atomic
 from firthian.disk.checkpoints import Clock, OnDisk
 from firthian.disk.stopping import Interrupted, Stop
 from firthian.errors import FirthianError
@@ -129,7 +129,7 @@ def test_dying_inside_a_save_leaves_the_last_one(tmp_path: Path, monkeypatch: py
         if moment == "rename":
             patch.setattr(Path, "rename", die)
         else:
-            patch.setattr(checkpoints, moment, die)
+            patch.setattr(atomic if moment == "_sync" else artifact, moment, die)
         with pytest.raises(Killed):
             place.write("loop", 4, arrays(4), {})
     again = OnDisk(tmp_path, every=0)
@@ -150,7 +150,7 @@ def test_a_disk_that_is_full_is_told_and_the_last_state_stays(tmp_path: Path, mo
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(checkpoints, "write_manifest", full)
+    monkeypatch.setattr(artifact, "write_manifest", full)
     with pytest.raises(FirthianError, match="the disk is full"):
         place.write("loop", 4, arrays(4), {})
     state = OnDisk(tmp_path).stage("loop").restore()

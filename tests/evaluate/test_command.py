@@ -59,7 +59,7 @@ def test_two_models_csv_and_page(run, tmp_path):
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
     code, out, err = run("kv", "--file", "quads.txt", "--html", "report.html")
     assert (code, out) == (2, "")
-    assert "report.html exists already" in err
+    assert "report.html already exists" in err
 
 
 def test_the_table_shows_sections_on_request(run):
@@ -78,7 +78,7 @@ def test_the_table_shows_sections_on_request(run):
         (["kv", "--file", "pairs.txt", "--score", "product-kernel"], "neither covariances nor variances"),
         (["kv", "--file", "pairs.txt", "--suite", "analogy"], "line 1 has 3 columns"),
         (["kv", "kv", "--file", "pairs.txt"], "named twice"),
-        (["kv", "--file", "pairs.txt", "--html", "kv", "--force"], "kv is a folder: give the name of a file"),
+        (["kv", "--file", "pairs.txt", "--html", "kv", "--force"], "kv is a folder: name a file"),
         (["kv", "--file", "pairs.txt", "--workers", "0"], "workers must be at least 1"),
     ],
 )

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from firthian import FirthianError, Vectors, Vocabulary, count
+from firthian.disk.tensors import write_tensors
 from firthian.explore.labels import place_labels
 from firthian.explore.map_plot import map_page
 from firthian.explore.projection import ProjectionOptions, exact_neighbors, project, unit_rows
@@ -58,10 +59,10 @@ def test_tsne_keeps_topics_together_and_is_kept(tmp_path: Path) -> None:
     options = ProjectionOptions("tsne", perplexity=5)
     made = project(vectors, numbers, options, folder=folder, workers=1).points
     assert topics_are_apart(made)
-    kept = list((folder / "maps").glob("tsne-*.npy"))
+    kept = list((folder / "maps").glob("tsne-*.safetensors"))
     assert len(kept) == 1
     # What is read back is the file, not the same computation: a changed file shows.
-    np.save(kept[0], made + 1)
+    write_tensors(kept[0], {"points": made + 1})
     np.testing.assert_array_equal(project(vectors, numbers, options, folder=folder).points, made + 1)
     kept[0].write_bytes(b"damaged")
     np.testing.assert_array_equal(project(vectors, numbers, options, folder=folder, workers=2).points, made)
@@ -85,8 +86,8 @@ def test_umap_keeps_topics_together_and_is_kept(firth, tmp_path: Path) -> None:
     made = project(vectors, numbers, ProjectionOptions("umap"), folder=folder).points
     assert topics_are_apart(made)
     np.testing.assert_array_equal(project(vectors, numbers, ProjectionOptions("umap"), keep=False).points, made)
-    (kept,) = (folder / "maps").glob("umap-*.npy")
-    np.save(kept, made + 1)
+    (kept,) = (folder / "maps").glob("umap-*.safetensors")
+    write_tensors(kept, {"points": made + 1})
     np.testing.assert_array_equal(project(vectors, numbers, ProjectionOptions("umap"), folder=folder).points, made + 1)
     assert firth("map", folder, "-o", tmp_path / "m.html", "--method", "umap").code == 0
 
@@ -204,7 +205,7 @@ def test_named_words_and_too_few(firth, tmp_path: Path) -> None:
     firth("map", folder, "-o", out, "--method", "tsn").complains("did you mean tsne")
     firth("map", folder, "-o", tmp_path / "no" / "m.png").complains("not a folder")
     out.write_text("mine")
-    firth("map", folder, "-o", out, "--method", "pca").complains("exists already", "--force")
+    firth("map", folder, "-o", out, "--method", "pca").complains("already exists", "--force")
     assert out.read_text() == "mine"
     (tmp_path / "words.txt").write_text("tea\nmilk\n\nsun\n")
     shown = firth("map", folder, "-o", out, "--method", "pca", "--words", tmp_path / "words.txt", "--force").out

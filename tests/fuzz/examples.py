@@ -15,7 +15,7 @@ import numpy as np
 import firthian as ft
 from firthian.counts.rows import RowBlock, write_run
 from firthian.disk.checkpoints import OnDisk
-from firthian.disk.safetensors import write_tensors
+from firthian.disk.tensors import write_tensors
 from firthian.text.segments import tokenize_text, write_segment
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.vocabulary import Vocabulary

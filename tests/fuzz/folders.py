@@ -14,9 +14,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from firthian.disk.artifact import _canonical, _header
+from firthian.disk.artifact import _canonical
+from firthian.disk.tensors import _header, _order
 from tests.fuzz.edits import Draws, edit_bytes, edit_json
 
 Files = dict[str, bytes]
@@ -71,10 +70,10 @@ def edit_folder(data: bytes, draws: Draws) -> bytes:
     number = draws.number // 4
     if name.endswith(".json") and draws.number % 4:
         files[name] = edit_json(files[name], draws._replace(number=number))
-    elif name.endswith(".npy") and draws.number % 4:
-        # What the header says is compared with the manifest: the numbers behind it are worth more.
-        head = files[name][:128]
-        files[name] = head + edit_bytes(files[name][128:], draws._replace(number=number))
+    elif name.endswith(".safetensors") and draws.number % 4:
+        # The header is compared with the manifest: the numbers behind it are worth more.
+        at = 8 + int.from_bytes(files[name][:8], "little")
+        files[name] = files[name][:at] + edit_bytes(files[name][at:], draws._replace(number=number))
     else:
         files[name] = edit_bytes(files[name], draws._replace(number=number))
     return pack(files, sealed)
@@ -84,11 +83,9 @@ def seal(files: Files, manifest: str) -> Files:
     """Make headers and checksums fit the manifest; a manifest that makes no sense stays as it is."""
     try:
         body = json.loads(files[manifest])
-        for name, entry in _arrays(body).items():
-            if f"{name}.npy" in files:
-                files[f"{name}.npy"], entry["crc32"] = _array(files[f"{name}.npy"], entry)
-        for tensors in [name for name in files if name.endswith(".safetensors")]:
-            files[tensors] = _tensors(files[tensors], body)
+        for name, table in body["files"].items():
+            if name in files:
+                files[name] = _tensors(files[name], table)
         words = files.get("words.txt", b"")
         if isinstance(body.get("words"), dict):
             body["words"]["sha256"] = hashlib.sha256(words).hexdigest()
@@ -99,49 +96,21 @@ def seal(files: Files, manifest: str) -> Files:
         return files
 
 
-def _arrays(body: dict[str, Any]) -> dict[str, Any]:
-    found = dict(body["arrays"]) if "arrays" in body else {}
-    return found | ({"word_counts": body["word_counts"]} if "word_counts" in body else {})
-
-
 def _fitted(data: bytes, size: int) -> bytes:
     return (data * (size // max(1, len(data)) + 1))[:size] if data else bytes(size)
 
 
-def _array(data: bytes, entry: dict[str, Any]) -> tuple[bytes, int]:
-    try:
-        dtype, shape = np.dtype(entry["dtype"]), tuple(map(int, entry["shape"]))
-    except (SyntaxError, DeprecationWarning):
-        raise ValueError from None
-    size = dtype.itemsize * math.prod(shape)
-    if not 0 <= size <= _LARGEST_ARRAY or dtype.hasobject:
-        raise ValueError
-    content = _fitted(data[128:], size)
-    return _header(dtype, shape) + content, zlib.crc32(content) if size else 0
-
-
-def _tensors(data: bytes, body: dict[str, Any]) -> bytes:
-    """Write the container anew: types and shapes by the manifest where it has them, else as they were."""
-    length = int.from_bytes(data[:8], "little")
-    old = json.loads(data[8 : 8 + length])
-    old.pop("__metadata__", None)
-    entries = body.get("tensors", old)
-    header, content, checksums = {}, b"", {}
-    for name in sorted(entries, key=lambda name: -_SAFETENSORS[entries[name]["dtype"]]):
-        kind, shape = entries[name]["dtype"], list(map(int, entries[name]["shape"]))
-        size = _SAFETENSORS[kind] * math.prod(shape)
+def _tensors(data: bytes, table: dict[str, Any]) -> bytes:
+    """Write a file again, with types and shapes as its table says; put the checksums into the table."""
+    length = 8 + int.from_bytes(data[:8], "little")
+    old = json.loads(data[8:length])
+    content = b""
+    for name in _order(table):
+        size = _SAFETENSORS[table[name]["dtype"]] * math.prod(map(int, table[name]["shape"]))
         if not 0 <= size <= _LARGEST_ARRAY:
             raise ValueError
         begin, end = old[name]["data_offsets"] if name in old else (0, 0)
-        part = _fitted(data[8 + length + begin : 8 + length + end], size)
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(content), len(content) + size]}
-        checksums[name] = zlib.crc32(part) if size else 0
+        part = _fitted(data[length + begin : length + end], size)
+        table[name]["crc32"] = zlib.crc32(part) if size else 0
         content += part
-    if "tensors" in body:
-        for name, crc in checksums.items():
-            entries[name]["crc32"] = crc
-    elif isinstance(body.get("checksums"), dict):
-        body["checksums"] = checksums
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + content
+    return _header(table) + content

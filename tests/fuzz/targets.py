@@ -30,7 +30,7 @@ from firthian.counts.merging import merge
 from firthian.counts.rows import finished_runs, merge_blocks
 from firthian.datasets import word_tasks as evaluation
 from firthian.disk.checkpoints import OnDisk
-from firthian.disk.safetensors import read_tensors
+from firthian.disk.tensors import read_foreign_tensors, read_tensors
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
 from firthian.runtime.executor import Threads
@@ -215,7 +215,8 @@ def _vectors_folder(data: bytes) -> None:
 
 def _safetensors(data: bytes) -> None:
     with _file(data, "x.safetensors") as path:
-        read_tensors(path, examples.tensors()[1], verify=True)
+        read_foreign_tensors(path)
+        read_tensors(path, examples.tensors()[1])
 
 
 def _classifier(data: bytes) -> None:

@@ -363,7 +363,7 @@ def test_the_command(firth, vectors: Vectors, tmp_path: Path) -> None:
     card = (tmp_path / "m" / "README.md").read_text("utf-8")
     assert "# Mine" in card
     assert "350 of 353" in card
-    firth("convert", tmp_path / "v", tmp_path / "m", "--to", "model2vec").complains("exists already")
+    firth("convert", tmp_path / "v", tmp_path / "m", "--to", "model2vec").complains("already exists")
     assert firth("convert", tmp_path / "v", tmp_path / "m", "--to", "model2vec", "--force").code == 0
     assert firth("convert", tmp_path / "v", tmp_path / "p", "--to", "projector").code == 0
     firth("convert", tmp_path / "v", tmp_path / "q", "--to", "projector", "--language", "en").complains("no language")

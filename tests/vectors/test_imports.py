@@ -88,7 +88,7 @@ def test_weights_and_quantized_vocabularies(tmp_path: Path) -> None:
 
 def test_the_folder_of_a_module(tmp_path: Path) -> None:
     """Newer releases of sentence-transformers keep the module in a folder of its own; rows may be without a token."""
-    from firthian.disk.safetensors import write_tensors
+    from firthian.disk.tensors import write_tensors
 
     model, names = foreign(tmp_path / "m", "wordpiece")
     module = tmp_path / "s" / "0_StaticEmbedding"
@@ -105,7 +105,7 @@ def test_the_folder_of_a_module(tmp_path: Path) -> None:
 
 
 def test_what_is_no_static_model(tmp_path: Path) -> None:
-    from firthian.disk.safetensors import write_tensors
+    from firthian.disk.tensors import write_tensors
 
     foreign(tmp_path / "m", "wordpiece")
     tokenizer = tmp_path / "m" / "tokenizer.json"
@@ -141,7 +141,7 @@ def test_a_type_that_is_not_read(tmp_path: Path) -> None:
     foreign(tmp_path / "m", "wordpiece")
     path = tmp_path / "m" / "model.safetensors"
     path.write_bytes(path.read_bytes().replace(b'"F32"', b'"F8X"', 1))
-    with pytest.raises(FirthianError, match=r"has the type F8X.*float32"):
+    with pytest.raises(FirthianError, match=r"of type F8X.*float32"):
         read_vectors(tmp_path / "m")
 
 
@@ -228,7 +228,7 @@ def test_the_command_converts_foreign_folders(firth, tmp_path: Path) -> None:
 
 
 def test_words_that_share_vectors_may_not_fill_memory(tmp_path: Path) -> None:
-    from firthian.disk.safetensors import write_tensors
+    from firthian.disk.tensors import write_tensors
 
     folder = tmp_path / "m"
     folder.mkdir()
@@ -259,6 +259,6 @@ def test_a_note_of_ours_that_says_nothing(body: dict[str, object], tmp_path: Pat
     from firthian.disk.artifact import write_manifest
 
     Vectors(matrix_for(3), Vocabulary(["a", "b", "c"])).to_model2vec(tmp_path / "m")
-    write_manifest(tmp_path / "m" / "firthian.json", "export", 2, body)
+    write_manifest(tmp_path / "m" / "firthian.json", "export", body)
     with pytest.raises(FirthianError, match="does not say where the vectors come from"):
         read_vectors(tmp_path / "m")

@@ -70,7 +70,7 @@ def test_the_container_is_true_safetensors(tmp_path: Path) -> None:
 
 def test_an_existing_target_is_kept_without_force(tmp_path: Path) -> None:
     make().save(tmp_path / "v")
-    with pytest.raises(FirthianError, match="exists already"):
+    with pytest.raises(FirthianError, match="already exists"):
         make().save(tmp_path / "v")
     make(sparse=True).save(tmp_path / "v", force=True)
     assert scipy.sparse.issparse(load(tmp_path / "v").matrix)
@@ -88,7 +88,7 @@ def test_words_that_are_not_lines_are_refused(tmp_path: Path) -> None:
             Vectors(np.ones((1, 1)), Vocabulary([word])).save(tmp_path / "v")
     with pytest.raises(FirthianError, match="one word twice"):
         Vectors(np.ones((2, 1)), Vocabulary(["a", "a"])).save(tmp_path / "v")
-    with pytest.raises(FirthianError, match="cannot be saved"):
+    with pytest.raises(FirthianError, match="cannot save the array"):
         Vectors(np.ones((1, 1)), Vocabulary(["a"]), extras={"x": np.array(["text"])}).save(tmp_path / "v")
     assert list(tmp_path.iterdir()) == []
 
@@ -147,9 +147,9 @@ def test_sparse_parts_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_a_manifest_may_not_promise_other_shapes(tmp_path: Path) -> None:
     make().save(tmp_path / "v")
     path = tmp_path / "v" / "vectors.json"
-    body = read_manifest(path, "vectors", 2)
+    body = read_manifest(path, "vectors")
     del body["kind"], body["version"]
     body["shapes"]["matrix"]["shape"] = [4, 2]
-    write_manifest(path, "vectors", 2, body)
+    write_manifest(path, "vectors", body)
     with pytest.raises(FirthianError, match="damaged"):
         Vectors.load(tmp_path / "v")

@@ -49,7 +49,7 @@ def test_convert_there_and_back(firth, folder: Path, tmp_path: Path) -> None:
     shown = json.loads(firth("convert", tmp_path / "v.vec", tmp_path / "again", "--json").out)
     assert shown == {"path": str(tmp_path / "again"), "format": "folder", "shape": [4, 2], "repaired": {}}
     np.testing.assert_array_equal(load(tmp_path / "again").matrix, load(folder).matrix)
-    firth("convert", folder, tmp_path / "v.vec").complains("exists already")
+    firth("convert", folder, tmp_path / "v.vec").complains("already exists")
     firth("convert", folder, tmp_path / "v.xyz").complains("does not say which format", "--to")
     firth("convert", folder, tmp_path / "v.xyz", "--to", "glov").complains("did you mean glove?")
     (tmp_path / "bad.txt").write_text("a 1 2\nb 3\nc 1 2\n")
@@ -76,7 +76,7 @@ def test_info_of_vectors(firth, folder: Path, tmp_path: Path) -> None:
     assert json.loads(firth("info", tmp_path / "v.txt", "--json").out)["format"] == "word2vec"
     (tmp_path / "none").mkdir()
     firth("info", tmp_path / "none").complains("none is not a folder of vectors", "vectors.json")
-    write_manifest(tmp_path / "none" / "model.json", "a classifier", 1, {})
+    write_manifest(tmp_path / "none" / "model.json", "a classifier", {})
     firth("info", tmp_path / "none").complains("none holds a classifier, not counts or vectors")
 
 

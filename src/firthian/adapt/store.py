@@ -15,16 +15,15 @@ from firthian.adapt.estimators import PAClassifier, RPAClassifier
 from firthian.adapt.learner import Ensemble, Learner
 from firthian.adapt.vectors import FirstPhi, GivenPhi, OneHotPhi, RandomPhi, first_phi
 from firthian.arrays import Array
-from firthian.disk.artifact import crc32, new_folder, read_array, read_manifest, write_manifest
-from firthian.errors import FirthianError, from_os_error
+from firthian.disk.artifact import ArtifactKind
+from firthian.disk.atomic import new_folder
+from firthian.errors import FirthianError
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import TypeTable
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 
-KIND = "a classifier"
-VERSION = 1
-ARRAYS = "arrays.safetensors"
+CLASSIFIER = ArtifactKind("a classifier", "model.json")
 
 _KINDS: dict[str, type[DocumentClassifier]] = {"PAClassifier": PAClassifier, "RPAClassifier": RPAClassifier}
 
@@ -40,9 +39,7 @@ def save(estimator: DocumentClassifier, path: str | os.PathLike[str], force: boo
 
 def write(estimator: DocumentClassifier, folder: Path) -> None:
     """Write a fitted classifier into an empty folder that is there."""
-    from safetensors.numpy import save_file
-
-    arrays = {"base": estimator.base_, "idf": estimator.idf_}
+    arrays = {"base": estimator.base_, "idf": estimator.idf_, "word_counts": estimator.vocabulary_.counts}
     learners = []
     for number, learner in enumerate(estimator.ensemble_.learners):
         words = learner.phi.words
@@ -80,10 +77,8 @@ def write(estimator: DocumentClassifier, folder: Path) -> None:
         "learners": learners,
         "versions": {"firthian": __version__, "numpy": np.__version__},
     }
-    save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, folder / ARRAYS)
-    record["checksums"] = {name: crc32(value) for name, value in arrays.items()}
-    record |= estimator.vocabulary_.save(folder)
-    write_manifest(folder / "model.json", KIND, VERSION, record)
+    record["words"] = estimator.vocabulary_.save(folder)
+    CLASSIFIER.write(folder, record, arrays)
 
 
 def _plain(value: Any) -> Any:
@@ -111,9 +106,12 @@ def load(
     own: a file does not get to say what is to be imported.
     """
     folder = Path(path)
-    record = read_manifest(folder / "model.json", KIND, VERSION)
+    artifact = CLASSIFIER.read(folder)
+    # Copied: learning goes on in these arrays.
+    arrays = {name: np.array(array) for name, array in artifact.arrays.items()}
     try:
-        return _assemble(folder, record, tokenizer, vectors)
+        _check_numbers(folder / CLASSIFIER.tensors, arrays)
+        return _assemble(folder, artifact.record, arrays, tokenizer, vectors)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, FirthianError):
             raise
@@ -121,25 +119,26 @@ def load(
 
 
 def _assemble(
-    folder: Path, record: dict[str, Any], tokenizer: Tokenizer | str | None, vectors: Any
+    folder: Path,
+    record: dict[str, Any],
+    arrays: dict[str, Array],
+    tokenizer: Tokenizer | str | None,
+    vectors: Any,
 ) -> DocumentClassifier:
-    arrays = _read_arrays(folder / ARRAYS, record["checksums"])
-
     def array(name: str, *shape: int) -> Array:
-        found = arrays[name]
-        if shape and found.shape != shape:
+        result = arrays[name]
+        if shape and result.shape != shape:
             raise FirthianError(
-                f"{folder / ARRAYS}: {name} has the shape {found.shape}, {shape} is wanted",
+                f"{folder / CLASSIFIER.tensors}: {name} has shape {result.shape}, expected {shape}",
                 hint="fit the classifier again",
             )
-        return found
+        return result
 
     parameters = dict(record["parameters"])
     parameters["tokenizer"] = _tokenizer(folder, record["tokenizer"], tokenizer, bool(parameters["keep_case"]))
     if isinstance(parameters["class_weight"], list):
         parameters["class_weight"] = dict(parameters["class_weight"])
-    counts = read_array(folder / "word_counts.npy", record["word_counts"])
-    vocabulary = Vocabulary.load(folder, record["words"], counts)
+    vocabulary = Vocabulary.load(folder, record["words"], arrays["word_counts"])
     base = array("base")
     if base.ndim != 2 or base.shape[0] != len(vocabulary) or base.dtype != np.float32:
         raise FirthianError(
@@ -165,7 +164,9 @@ def _assemble(
         estimator.vectors = first.vectors
     estimator.base_, estimator.vocabulary_, estimator.idf_ = base, vocabulary, array("idf", words)
     if not (np.abs(estimator.idf_) < LARGEST_IDF).all():
-        raise FirthianError(f"{folder / ARRAYS}: idf holds what no text gives", hint="fit the classifier again")
+        raise FirthianError(
+            f"{folder / CLASSIFIER.tensors}: idf has impossible values", hint="fit the classifier again"
+        )
     estimator._table = TypeTable.of_words(vocabulary.words)
     estimator.classes_ = np.array(record["classes"])
     estimator.input_kind_ = record["input"]
@@ -187,22 +188,10 @@ def _assemble(
     return estimator
 
 
-def _read_arrays(path: Path, checksums: dict[str, int]) -> dict[str, Array]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        arrays = load_file(path)
-    except OSError as error:
-        raise from_os_error(error) from error
-    except SafetensorError as error:
-        raise FirthianError(f"{path} is damaged", hint="fit the classifier again") from error
-    if {name: crc32(array) for name, array in arrays.items()} != checksums:
-        raise FirthianError(f"{path} is damaged (its checksums do not fit)", hint="fit the classifier again")
+def _check_numbers(path: Path, arrays: dict[str, Array]) -> None:
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not (np.abs(array) < LARGEST_NUMBER).all():
-            raise FirthianError(f"{path}: {name} holds what learning does not give", hint="fit the classifier again")
-    return dict(arrays)
+            raise FirthianError(f"{path}: {name} has impossible values", hint="fit the classifier again")
 
 
 def _fill(learner: Learner, number: int, array: Any) -> None:

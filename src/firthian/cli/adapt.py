@@ -54,7 +54,7 @@ def adapt(
 ) -> None:
     """Train a text classifier that tunes word vectors to the task."""
     from firthian.adapt.labeled import read_labeled
-    from firthian.disk.artifact import check_folder, check_not_source
+    from firthian.disk.atomic import check_folder, check_not_source
     from firthian.disk.stopping import catching_signals
     from firthian.errors import FirthianError
 
@@ -168,7 +168,8 @@ def _fit(
 def _write(classifier: Any, report: dict[str, Any], output: str, force: bool) -> None:
     from firthian.adapt.report import plot
     from firthian.adapt.store import write
-    from firthian.disk.artifact import new_folder, spelled, write_file
+    from firthian.disk.artifact import spelled
+    from firthian.disk.atomic import new_folder, write_file
     from firthian.errors import FirthianError
 
     with new_folder(output, force) as folder:

@@ -49,7 +49,7 @@ def compare(
     Each recipe has its own counting defaults (see firth models NAME); counting flags override them for all recipes.
     """
     from firthian.compare import compare_recipes
-    from firthian.disk.artifact import check_folder
+    from firthian.disk.atomic import check_folder
     from firthian.disk.stopping import catching_signals
 
     if output is not None:

@@ -43,7 +43,7 @@ def convert(
     json: Json = False,
 ) -> None:
     """Convert vectors to another format."""
-    from firthian.disk.artifact import check_not_source, check_target
+    from firthian.disk.atomic import check_not_source, check_target
     from firthian.disk.stopping import catching_signals
     from firthian.vectors.formats import format_for, read_vectors, write_vectors
     from firthian.vectors.loading import refuse_counts

@@ -99,7 +99,7 @@ def merge(
     """Add up the counts of several corpora."""
     from firthian.counts.merging import merge as merge_counts
     from firthian.counts.merging import same_corpus
-    from firthian.disk.artifact import check_not_source
+    from firthian.disk.atomic import check_not_source
     from firthian.disk.stopping import catching_signals
 
     for path in counts:

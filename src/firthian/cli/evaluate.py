@@ -35,7 +35,8 @@ def evaluate(
     force: Force = False,
 ) -> None:
     """Evaluate vectors on standard tests and your own."""
-    from firthian.disk.artifact import check_file, printable, write_file
+    from firthian.disk.artifact import printable
+    from firthian.disk.atomic import check_file, write_file
     from firthian.errors import FirthianError
     from firthian.evaluate.run import evaluate as evaluate_vectors
     from firthian.evaluate.suites import DEFAULT_SUITES

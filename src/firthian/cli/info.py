@@ -45,7 +45,7 @@ def describe(path: Path) -> dict[str, Any]:
 def _describe_vectors(path: Path) -> dict[str, Any]:
     import numpy as np
 
-    from firthian.disk.artifact import kind_of
+    from firthian.disk.atomic import kind_of
     from firthian.errors import FirthianError
     from firthian.vectors.formats import read_vectors, sniff
 

@@ -130,7 +130,7 @@ def _follow(
     corpus: Any, folder: str, settings: StreamSettings, workers: int | None, output: Path, force: bool, json: bool
 ) -> None:
     """Learn from documents as they arrive."""
-    from firthian.disk.artifact import check_folder, check_not_source
+    from firthian.disk.atomic import check_folder, check_not_source
     from firthian.disk.stopping import Interrupted, catching_signals
     from firthian.learn.bayes.stream_training import follow
     from firthian.runtime.memory import PeakMemory
@@ -180,7 +180,7 @@ def add(
 ) -> None:
     """Add words from new counts; existing vectors stay unchanged."""
     from firthian.counts.counts import Counts
-    from firthian.disk.artifact import check_folder, check_not_source
+    from firthian.disk.atomic import check_folder, check_not_source
     from firthian.disk.stopping import catching_signals
     from firthian.runtime.run import Run
     from firthian.vectors.fold_in import add_words

@@ -16,7 +16,8 @@ from firthian._version import __version__
 from firthian.counts.counting import CountingContext, CountJob, count
 from firthian.counts.counts import Counts
 from firthian.counts.tokens import Tokens
-from firthian.disk.artifact import check_not_source, new_folder, printable, write_file, write_manifest
+from firthian.disk.artifact import printable, write_manifest
+from firthian.disk.atomic import check_not_source, new_folder, write_file
 from firthian.errors import FirthianError, from_os_error
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import Plan
@@ -32,7 +33,7 @@ from firthian.text.readers import open_corpus
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 
-KIND, VERSION = "report", 1
+KIND = "report"
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def compare_recipes(
             return bench.run(candidates, vector_size, plan, None)
         with new_folder(output, force) as folder:
             result = bench.run(candidates, vector_size, plan, folder / "vectors")
-            write_manifest(folder / "report.json", KIND, VERSION, json.loads(json.dumps(result.to_dict())))
+            write_manifest(folder / "report.json", KIND, json.loads(json.dumps(result.to_dict())))
     _write_page(result, Path(output) / "report.html")
     return result
 

@@ -30,8 +30,7 @@ from firthian.counts.rows import (
 )
 from firthian.counts.settings import CountSettings, WindowSettings
 from firthian.counts.streams import BYTES_PER_TOKEN, groups
-from firthian.disk.artifact import check_folder, mend, replace, write_file
-from firthian.disk.locks import locked
+from firthian.disk.atomic import check_folder, locked, repair, replace, write_file
 from firthian.disk.partial import JOB, OtherRunError, holds_work, open_partial, partial_of
 from firthian.errors import FirthianError, from_os_error
 from firthian.options import listing
@@ -163,7 +162,7 @@ class CountingContext:
 def run_job(job: CountJob, target: Path, context: CountingContext, resume: bool = False, force: bool = False) -> None:
     """Count a corpus into the folder ``target``, unless another process is at it."""
     with locked(target):
-        mend(target)
+        repair(target)
         check_folder(target, force)
         _run_job(job, target, context, resume, force)
 

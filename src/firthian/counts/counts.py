@@ -15,16 +15,9 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.counts.rows import RowBlock
 from firthian.counts.settings import WindowSettings
-from firthian.disk.artifact import (
-    ArrayWriter,
-    new_folder,
-    read_array,
-    read_manifest,
-    rows_ascend,
-    rows_fit,
-    write_array,
-    write_manifest,
-)
+from firthian.disk.artifact import ArtifactKind
+from firthian.disk.atomic import new_folder
+from firthian.disk.tensors import TensorWriter, damage, rows_ascend, rows_fit
 from firthian.errors import FirthianError
 from firthian.text.vocabulary import Vocabulary
 
@@ -32,7 +25,7 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
-KIND, VERSION, MANIFEST = "counts", 1, "counts.json"
+COUNTS = ArtifactKind("counts", "counts.json")
 
 
 class Counts:
@@ -168,12 +161,12 @@ class Counts:
             raise FirthianError(
                 f"{folder} is not a folder of counts", hint="make one with: firth count CORPUS -o COUNTS"
             )
-        manifest = read_manifest(folder / MANIFEST, KIND, VERSION)
-        damaged = FirthianError(f"{folder / MANIFEST} is damaged", hint="make it again from its source")
+        artifact = COUNTS.read(folder, verify)
+        record, arrays = artifact.record, artifact.arrays
+        damaged = damage(folder / COUNTS.manifest)
         try:
-            arrays = {name: read_array(folder / f"{name}.npy", e, verify) for name, e in manifest["arrays"].items()}
-            vocabulary = Vocabulary.load(folder, manifest["words"], arrays["word_counts"])
-            options = WindowSettings(**manifest["options"])
+            vocabulary = Vocabulary.load(folder, record["words"], arrays["word_counts"])
+            options = WindowSettings(**record["options"])
             counts = cls(
                 arrays["indptr"],
                 arrays["indices"],
@@ -182,7 +175,7 @@ class Counts:
                 arrays["row_sums"],
                 arrays["column_sums"],
                 options,
-                dict(manifest["record"]),
+                dict(record["record"]),
                 (arrays["exact_places"], arrays["exact_sums"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -250,10 +243,10 @@ def write_counts(
     row = at = 0
     value_type = "<f4" if options.dtype == "float32" else "<f8"
     with (
-        ArrayWriter(folder / "indices.npy", "<i4") as indices,
-        ArrayWriter(folder / "values.npy", value_type) as values,
-        ArrayWriter(folder / "exact_places.npy", "<i8") as places,
-        ArrayWriter(folder / "exact_sums.npy", "<i8") as exact,
+        TensorWriter(folder, "indices", "<i4") as indices,
+        TensorWriter(folder, "values", value_type) as values,
+        TensorWriter(folder, "exact_places", "<i8") as places,
+        TensorWriter(folder, "exact_sums", "<i8") as exact,
     ):
         for block in blocks:
             last = row + block.sizes.size
@@ -277,16 +270,12 @@ def write_counts(
             places.append(inexact[:used] + at)
             exact.append(block.sums[inexact[:used]])
             row, at = last, at + block.sums.size
-        arrays = {"indices": indices.close(), "values": values.close()}
-        exact_arrays = {"exact_places": places.close(), "exact_sums": exact.close()}
-    for name, array in (
-        ("indptr", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)),
-        ("row_sums", row_sums),
-        ("column_sums", row_sums if symmetric else column_totals / (1 if expected else unit)),
-    ):
-        arrays[name] = write_array(folder / f"{name}.npy", array)
-    saved = vocabulary.save(folder)
-    arrays |= exact_arrays
-    arrays["word_counts"] = saved["word_counts"]
-    body = {"options": options.as_dict(), "record": record, "words": saved["words"], "arrays": arrays}
-    write_manifest(folder / MANIFEST, KIND, VERSION, body)
+        files = {writer.path.name: writer.close() for writer in (indices, values, places, exact)}
+    arrays = {
+        "indptr": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        "row_sums": row_sums,
+        "column_sums": row_sums if symmetric else column_totals / (1 if expected else unit),
+        "word_counts": vocabulary.counts,
+    }
+    body = {"options": options.as_dict(), "record": record, "words": vocabulary.save(folder)}
+    COUNTS.write(folder, body, arrays, files)

@@ -18,7 +18,7 @@ from firthian.arrays import Array
 from firthian.counts.counts import Counts, temporary_target, write_counts
 from firthian.counts.rows import merge_blocks
 from firthian.counts.settings import WindowSettings
-from firthian.disk.artifact import new_folder
+from firthian.disk.atomic import new_folder
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Threads
 from firthian.text.vocabulary import Vocabulary

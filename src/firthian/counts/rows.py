@@ -13,14 +13,16 @@ from typing import Protocol
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.artifact import ArrayWriter, read_array, read_manifest, rows_fit, write_array, write_manifest
+from firthian.disk.artifact import ArtifactKind
+from firthian.disk.atomic import remove, staged
+from firthian.disk.tensors import TensorWriter, rows_fit
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Executor
 
 #: A block of rows may hold at most so many pairs (one row may hold more). Small enough that memory is reused between blocks.
 BLOCK_PAIRS = 250_000
 
-RUN_KIND, RUN_VERSION, RUN_MANIFEST = "run", 1, "run.json"
+RUN = ArtifactKind("run", "run.json")
 
 
 @dataclass(frozen=True)
@@ -177,15 +179,15 @@ class DiskRun:
 
     def __init__(self, folder: Path, corpus: str, words: int | None = None) -> None:
         """Open a run; it must be undamaged, of the corpus with this checksum, and of so many words where one knows that."""
-        manifest = read_manifest(folder / RUN_MANIFEST, RUN_KIND, RUN_VERSION)
-        if manifest.get("corpus") != corpus:
-            raise FirthianError(f"{folder} is of another corpus", hint="start anew with --force")
+        artifact = RUN.read(folder)
+        record, arrays = artifact.record, artifact.arrays
+        if record.get("corpus") != corpus:
+            raise FirthianError(f"{folder} is of another corpus", hint="start over with `force`")
         self.folder = folder
-        damaged = FirthianError(f"{folder} is damaged", hint="start anew with --force")
+        damaged = FirthianError(f"{folder} is damaged", hint="start over with `force`")
         try:
-            arrays = {name: read_array(folder / f"{name}.npy", entry) for name, entry in manifest["arrays"].items()}
             self.pointers, self.columns, self.sums = arrays["pointers"], arrays["columns"], arrays["sums"]
-            first, last = map(int, manifest["segments"])
+            first, last = map(int, record["segments"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged from error
         self.segments = (first, last)
@@ -214,24 +216,18 @@ def run_path(folder: Path, segments: tuple[int, int]) -> Path:
 def write_run(folder: Path, segments: tuple[int, int], corpus: str, blocks: Iterator[RowBlock]) -> DiskRun:
     """Write a run; its folder appears whole or not at all."""
     target = run_path(folder, segments)
-    staging = target.with_name(f"new-{target.name}")
-    for leftover in (staging, target):
-        shutil.rmtree(leftover, ignore_errors=True)
-    staging.mkdir()
+    remove(target)
     sizes = [np.zeros(1, dtype=np.int64)]
-    with (
-        ArrayWriter(staging / "columns.npy", "<i4") as columns,
-        ArrayWriter(staging / "sums.npy", "<i8") as sums,
-    ):
-        for block in blocks:
-            sizes.append(block.sizes)
-            columns.append(block.columns)
-            sums.append(block.sums)
-        arrays = {"columns": columns.close(), "sums": sums.close()}
-    arrays["pointers"] = write_array(staging / "pointers.npy", np.cumsum(np.concatenate(sizes)))
-    record = {"corpus": corpus, "segments": list(segments), "arrays": arrays}
-    write_manifest(staging / RUN_MANIFEST, RUN_KIND, RUN_VERSION, record)
-    staging.rename(target)
+    with staged(target) as staging:
+        staging.mkdir()
+        with TensorWriter(staging, "columns", "<i4") as columns, TensorWriter(staging, "sums", "<i8") as sums:
+            for block in blocks:
+                sizes.append(block.sizes)
+                columns.append(block.columns)
+                sums.append(block.sums)
+            files = {writer.path.name: writer.close() for writer in (columns, sums)}
+        pointers = np.cumsum(np.concatenate(sizes))
+        RUN.write(staging, {"corpus": corpus, "segments": list(segments)}, {"pointers": pointers}, files)
     return DiskRun(target, corpus)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from typing import IO, Protocol
 
 from firthian.datasets.archives import open_member
 from firthian.datasets.finishing import Finish
-from firthian.disk.locks import locked
+from firthian.disk.atomic import locked, repair, replace
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.text.files import open_bytes
 
@@ -191,19 +190,15 @@ class Wheel:
                 when, why = _missed.get(path, (-math.inf, None))
                 if why is not None and time.monotonic() - when < NOT_AGAIN_FOR:
                     raise why.with_traceback(None)
-                fresh = path.with_suffix(".new")
-                # The lock is ours, so a folder of this name can only be the rest of a run that was killed.
-                shutil.rmtree(fresh, ignore_errors=True)
+                repair(path)
                 try:
-                    fresh.mkdir()
-                    found = self._download(fresh)
-                    check_file(found, self.sha256)
-                    found.replace(path)
+                    with tempfile.TemporaryDirectory(prefix=f".{path.name}.new-", dir=folder) as staging:
+                        file = self._download(Path(staging))
+                        check_file(file, self.sha256)
+                        replace(file, path, force=True)
                 except FirthianError as error:
                     _missed[path] = (time.monotonic(), error)
                     raise
-                finally:
-                    shutil.rmtree(fresh, ignore_errors=True)
             else:
                 check_file(path, self.sha256)
         return path

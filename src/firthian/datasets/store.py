@@ -8,7 +8,7 @@ from pathlib import Path
 from firthian.datasets.finishing import unchanged
 from firthian.datasets.registry import Dataset, find_dataset
 from firthian.datasets.sources import LocalFile, Source, cache_folder, check_file, file_sha256
-from firthian.disk.locks import locked
+from firthian.disk.atomic import locked, repair, staged
 from firthian.errors import FirthianError, from_os_error
 from firthian.runtime.progress import Progress, Silent
 
@@ -83,18 +83,15 @@ def _make(dataset: Dataset) -> Path:
 def _write(dataset: Dataset, source: Source) -> Path:
     folder = cache_folder(make=True)
     target = folder / dataset.file
-    # The lock is ours, so a file of this name can only be the rest of a run that was killed.
-    staging = folder / f".{dataset.file}.new"
+    repair(target)
     try:
-        with staging.open("wb") as file, source.open() as streams:
-            for piece in (source.finish or unchanged)(streams):
-                file.write(piece)
-        check_file(staging, dataset.sha256)
-        staging.replace(target)
+        with staged(target) as staging:
+            with staging.open("wb") as file, source.open() as streams:
+                for piece in (source.finish or unchanged)(streams):
+                    file.write(piece)
+            check_file(staging, dataset.sha256)
     except OSError as error:
         raise from_os_error(error) from error
-    finally:
-        staging.unlink(missing_ok=True)
     return target
 
 

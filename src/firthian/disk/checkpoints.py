@@ -7,7 +7,6 @@ was never saved is computed again, so no state has to be there for the result to
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -16,14 +15,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from firthian.arrays import Array
-from firthian.disk.artifact import read_manifest, write_manifest
-from firthian.disk.safetensors import read_tensors, write_tensors
+from firthian.disk.artifact import ArtifactKind
+from firthian.disk.atomic import remove, staged
 from firthian.disk.stopping import Stop
 from firthian.errors import FirthianError, from_os_error
 
 Arrays = Mapping[str, Array]
 
-KIND, VERSION, MANIFEST, TENSORS = "a saved step", 1, "state.json", "state.safetensors"
+CHECKPOINT = ArtifactKind("a checkpoint", "state.json")
 
 #: Seconds between two saved steps.
 EVERY = 30.0
@@ -119,11 +118,11 @@ class OnDisk:
         """Return the newest state of a stage that is whole; damaged ones are removed and noted."""
         for _, step, folder in self._states(name):
             try:
-                manifest = read_manifest(folder / MANIFEST, KIND, VERSION)
-                arrays = read_tensors(folder / TENSORS, manifest["tensors"], verify=True)
-                arrays |= {part: arrays[part].T for part in manifest["transposed"]}
-                if (manifest["stage"], manifest["step"]) == (name, step):
-                    return State(step, arrays, manifest["values"])
+                artifact = CHECKPOINT.read(folder)
+                record, arrays = artifact.record, artifact.arrays
+                arrays |= {part: arrays[part].T for part in record["transposed"]}
+                if (record["stage"], record["step"]) == (name, step):
+                    return State(step, arrays, record["values"])
             except (FirthianError, KeyError, TypeError, AttributeError):
                 pass
             self.damaged.append(folder)
@@ -133,24 +132,17 @@ class OnDisk:
     def write(self, name: str, step: int, arrays: Arrays, values: Mapping[str, Any]) -> None:
         """Write a state, then remove those it makes needless."""
         target = self.folder / f"{name}@{step:09d}"
-        staging = self.folder / f".{target.name}.new"
+        # An array stored by columns is restored by columns, because BLAS may round differently.
+        transposed = [part for part, array in arrays.items() if array.ndim == 2 and array.T.flags.c_contiguous]
+        record = {"stage": name, "step": step, "transposed": transposed, "values": dict(values)}
         try:
-            shutil.rmtree(staging, ignore_errors=True)
-            staging.mkdir(parents=True)
-            # An array by columns comes back by columns: BLAS may round otherwise.
-            transposed = [part for part, array in arrays.items() if array.ndim == 2 and array.T.flags.c_contiguous]
-            tensors = write_tensors(
-                staging / TENSORS, {part: array.T if part in transposed else array for part, array in arrays.items()}
-            )
-            body = {"stage": name, "step": step, "tensors": tensors, "transposed": transposed, "values": dict(values)}
-            write_manifest(staging / MANIFEST, KIND, VERSION, body)
-            for path in (staging / TENSORS, staging / MANIFEST, staging):
-                _sync(path)
-            shutil.rmtree(target, ignore_errors=True)
-            staging.rename(target)
-            _sync(self.folder)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            remove(target)
+            with staged(target, sync=True) as staging:
+                staging.mkdir()
+                by_rows = {part: array.T if part in transposed else array for part, array in arrays.items()}
+                CHECKPOINT.write(staging, record, by_rows)
         except OSError as error:
-            shutil.rmtree(staging, ignore_errors=True)
             raise from_os_error(error) from error
         self._remove_old(name)
 
@@ -199,12 +191,3 @@ class _StageOnDisk(Stage):
         self.place.write(self.name, step, arrays() if callable(arrays) else arrays, values)
         clock.saved(begun)
         stop.check()
-
-
-def _sync(path: Path) -> None:
-    """Have the system write a file, or the names in a folder, to the disk itself."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from firthian.disk.artifact import check_file, replace
+from firthian.disk.atomic import check_file, staged
 from firthian.errors import FirthianError, from_os_error, require
 
 #: Colors of groups of words: apart for most eyes, readable on light and dark ground.
@@ -59,14 +59,14 @@ def renderer_of(figure: Any) -> Any:
 
 def save_figure(figure: Any, target: Path, force: bool) -> None:
     """Write a figure that appears whole or not at all, without dates or random names in it."""
-    staging = target.absolute().with_name(f".{target.name}.new-{os.getpid()}{target.suffix}")
     settings = {"svg.hashsalt": "firthian"}
     metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
     try:
-        with require("matplotlib", "viz").rc_context(settings), _boxes_for_letters():
+        with (
+            staged(target, force, suffix=target.suffix) as staging,
+            require("matplotlib", "viz").rc_context(settings),
+            _boxes_for_letters(),
+        ):
             figure.savefig(staging, dpi=figure.dpi, metadata=metadata)
-        replace(staging, target, force)
     except OSError as error:
         raise from_os_error(error) from error
-    finally:
-        staging.unlink(missing_ok=True)

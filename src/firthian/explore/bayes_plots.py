@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.artifact import check_target
+from firthian.disk.atomic import check_target
 from firthian.disk.figures import plain_text, save_figure
 from firthian.errors import FirthianError, require
 from firthian.explore.labels import draw_labels

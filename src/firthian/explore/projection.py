@@ -7,7 +7,6 @@ into it; it is kept in the folder of the vectors (``maps/``), or in the user's c
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import warnings
 from collections.abc import Callable
@@ -18,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.artifact import read_array, write_file
+from firthian.disk.atomic import staged
+from firthian.disk.tensors import read_tensors, write_tensors
 from firthian.errors import FirthianError, require, suggest
 from firthian.runtime.executor import check_workers
 from firthian.runtime.progress import Progress, Silent
@@ -126,7 +126,7 @@ def project(
         raise FirthianError(
             f"a map of {len(rows)} words by {options.method}", hint=f"give at least {_FEWEST}, or use --method pca"
         )
-    name = f"{options.method}-{_fingerprint(rows, options)}.npy"
+    name = f"{options.method}-{_fingerprint(rows, options)}.safetensors"
     kept = _find(name, len(rows), folder) if keep else None
     if kept is not None:
         return Projection(kept)
@@ -245,7 +245,8 @@ def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
 def _find(name: str, count: int, folder: str | os.PathLike[str] | None) -> Array | None:
     for place in _places(folder):
         try:
-            points = np.array(read_array(place / name, {"dtype": "<f4", "shape": [count, 2]}, verify=False))
+            table = {"points": {"dtype": "F32", "shape": [count, 2]}}
+            points = np.array(read_tensors(place / name, table, verify=False)["points"])
         except FirthianError:
             # A damaged file is as good as none: the map is made again.
             continue
@@ -256,12 +257,11 @@ def _find(name: str, count: int, folder: str | os.PathLike[str] | None) -> Array
 
 def _keep(name: str, points: Array, folder: str | os.PathLike[str] | None) -> None:
     """Write to the first place that can be written; a map that cannot be kept anywhere is still a map."""
-    data = io.BytesIO()
-    np.save(data, points, allow_pickle=False)
     for place in _places(folder):
         try:
             place.mkdir(parents=True, exist_ok=True)
-            write_file(place / name, data.getvalue())
+            with staged(place / name) as staging:
+                write_tensors(staging, {"points": points})
         except OSError:
             continue
         return

@@ -20,25 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from firthian.counts.counting import CountingContext, CountJob, run_job
-from firthian.counts.counts import KIND as COUNTS_KIND
-from firthian.counts.counts import MANIFEST, Counts
-from firthian.counts.counts import VERSION as COUNTS_VERSION
+from firthian.counts.counts import COUNTS, Counts
 from firthian.counts.tokens import Tokens
-from firthian.disk.artifact import (
-    check_folder,
-    check_parent,
-    crc32,
-    mend,
-    printable,
-    read_manifest,
-    replace,
-    sha256,
-    write_manifest,
-)
+from firthian.disk.artifact import printable, read_manifest, sha256, write_manifest
+from firthian.disk.atomic import check_folder, check_parent, locked, repair, replace
 from firthian.disk.checkpoints import EVERY, OnDisk
-from firthian.disk.locks import locked
 from firthian.disk.partial import JOB, OtherRunError, holds_work, open_partial, partial_of
 from firthian.disk.stopping import Stop
+from firthian.disk.tensors import crc32
 from firthian.errors import FirthianError, from_os_error
 from firthian.text.files import can_be_read_again
 from firthian.text.readers import Corpus, Files
@@ -47,7 +36,7 @@ from firthian.text.segments import cut_segments
 from firthian.text.shards import corpus_checksum
 from firthian.vectors.vectors import Vectors
 
-KIND, VERSION = "unfinished training", 1
+KIND = "unfinished training"
 
 _DATA, _CORPUS, _FINISHED = "data.json", "corpus.json", "finished.json"
 
@@ -67,7 +56,7 @@ class Unfinished:
         """Open the folder for one process, for this job; after an error it stays only where work would be lost."""
         check_parent(self.target)
         with locked(self.target):
-            mend(self.target)
+            repair(self.target)
             found = self._open(job, resume, force)
             try:
                 yield
@@ -89,7 +78,7 @@ class Unfinished:
             self._compare(JOB, job)
             return True
         try:
-            write_manifest(self.folder / JOB, KIND, VERSION, dict(job))
+            write_manifest(self.folder / JOB, KIND, dict(job))
         except OSError as error:
             raise from_os_error(error) from error
         return False
@@ -97,10 +86,12 @@ class Unfinished:
     def _compare(self, name: str, now: Mapping[str, Any]) -> None:
         """Refuse to go on with something else than was begun, and name the difference."""
         try:
-            begun = read_manifest(self.folder / name, KIND, VERSION)
+            begun = read_manifest(self.folder / name, KIND)
         except FirthianError as error:
             raise OtherRunError(error.message, "start anew with --force") from error
-        before, after = _flat(begun), _flat(json.loads(json.dumps({"kind": KIND, "version": VERSION, **now})))
+        for field in ("kind", "version"):
+            del begun[field]
+        before, after = _flat(begun), _flat(json.loads(json.dumps(dict(now))))
         for key in sorted(before.keys() | after.keys()):
             if before.get(key) != after.get(key):
                 raise OtherRunError(
@@ -115,13 +106,13 @@ class Unfinished:
         if (self.folder / _DATA).exists():
             self._compare(_DATA, now)
         else:
-            write_manifest(self.folder / _DATA, KIND, VERSION, now)
+            write_manifest(self.folder / _DATA, KIND, now)
 
     def counts(self, job: CountJob, how: CountingContext) -> Counts:
         """Count a corpus, go on with it, or take the counts that are there if the corpus is still the same."""
         folder, note = self.folder / "counts", self.folder / _CORPUS
-        if (folder / MANIFEST).exists():
-            known = read_manifest(note, KIND, VERSION)["files"] if note.exists() else None
+        if (folder / COUNTS.manifest).exists():
+            known = read_manifest(note, KIND)["files"] if note.exists() else None
             same = known is not None and known == stamps(job.corpus)
             wanted = _corpus_of(folder)
             if not same and wanted is not None and digest(job.corpus) != wanted:
@@ -134,7 +125,7 @@ class Unfinished:
             except FirthianError:
                 # Damaged: they are counted again, and steps that were learned from them stay good.
                 shutil.rmtree(folder, ignore_errors=True)
-        write_manifest(note, KIND, VERSION, {"files": stamps(job.corpus)})
+        write_manifest(note, KIND, {"files": stamps(job.corpus)})
         run_job(job, folder, how, resume=True)
         return Counts.load(folder, verify=False)
 
@@ -146,7 +137,7 @@ class Unfinished:
     def _wanted(self) -> str | None:
         """The checksum of the vectors that are complete, if any are."""
         try:
-            return str(read_manifest(self.folder / _FINISHED, KIND, VERSION)["sha256"])
+            return str(read_manifest(self.folder / _FINISHED, KIND)["sha256"])
         except (FirthianError, KeyError):
             return None
 
@@ -161,7 +152,7 @@ class Unfinished:
         result = self.folder / "result"
         if vectors is not None:
             vectors.save(result, force=True)
-            write_manifest(self.folder / _FINISHED, KIND, VERSION, {"sha256": _hash_of(result)})
+            write_manifest(self.folder / _FINISHED, KIND, {"sha256": _hash_of(result)})
         if result.exists():
             replace(result, self.target, force)
         # Under this name the next run removes what is left of it, should this one be killed here.
@@ -184,7 +175,7 @@ def _hash_of(folder: Path) -> str | None:
 def _corpus_of(folder: Path) -> str | None:
     """Return the checksum of the corpus that counts are of, unless even that is damaged."""
     try:
-        return str(read_manifest(folder / MANIFEST, COUNTS_KIND, COUNTS_VERSION)["record"]["corpus"]["sha256"])
+        return str(read_manifest(folder / COUNTS.manifest, COUNTS.name)["record"]["corpus"]["sha256"])
     except (FirthianError, KeyError, TypeError):
         return None
 

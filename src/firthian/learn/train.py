@@ -17,7 +17,8 @@ from firthian._version import __version__
 from firthian.counts.counting import CountingContext, CountJob, count
 from firthian.counts.counts import Counts
 from firthian.counts.tokens import Tokens
-from firthian.disk.artifact import check_not_source, sha256
+from firthian.disk.artifact import sha256
+from firthian.disk.atomic import check_not_source
 from firthian.disk.checkpoints import EVERY
 from firthian.disk.stopping import Stop
 from firthian.errors import FirthianError

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from firthian.disk.artifact import kind_of
+from firthian.disk.atomic import kind_of
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.text.remote import find_remote, is_url, open_remote, remote_size
 from firthian.text.shards import FileState

@@ -7,7 +7,6 @@ save that phrases are not joined across a cut inside a document.
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.disk.artifact import ArtifactKind
 from firthian.errors import FirthianError
 from firthian.text.files import lines_before
 from firthian.text.readers import Corpus, Piece
@@ -221,49 +221,32 @@ def tokenize_segment(source: SegmentText, tokenizer: Tokenizer, tokenized: bool,
     return tokenize_text(source.text, tokenizer, tokenized)
 
 
+SEGMENT = ArtifactKind("segment", "segment.json")
+
 _ARRAYS = ("ids", "document_starts", "hashes", "starts", "pool", "counts")
 
 
 def write_segment(path: Path, segment: Segment, fingerprint: str) -> None:
-    """Write a segment so that it is there whole or not at all; ``fingerprint`` says which text it is of."""
-    from safetensors.numpy import save
-
-    staging = path.with_name(path.name + ".new")
-    metadata = {
-        "fingerprint": fingerprint,
-        "ends_inside": str(int(segment.ends_inside)),
-        "undecodable": str(segment.undecodable),
-        "checksum": str(_checksum(segment)),
-    }
-    # Written by us, not by the library, whose errors do not say that a disk is full.
-    staging.write_bytes(save({name: getattr(segment, name) for name in _ARRAYS}, metadata))
-    staging.replace(path)
-
-
-def _checksum(segment: Segment) -> int:
-    checksum = 0
-    for name in _ARRAYS:
-        array = getattr(segment, name)
-        checksum = zlib.crc32(array.data.cast("B") if array.size else b"", checksum)
-    return checksum
+    """Write a segment as one file that appears whole or not at all; ``fingerprint`` identifies its text."""
+    record = {"fingerprint": fingerprint, "ends_inside": segment.ends_inside, "undecodable": segment.undecodable}
+    SEGMENT.write_one_file(path, record, {name: getattr(segment, name) for name in _ARRAYS})
 
 
 def read_segment(path: Path, fingerprint: str | None = None) -> Segment:
-    """Read what ``write_segment`` wrote; it must be undamaged, and of the text with this fingerprint where one is given."""
-    from safetensors import SafetensorError, safe_open
-
+    """Read what ``write_segment`` wrote; it must be undamaged, and of the text with this fingerprint if one is given."""
+    damaged = FirthianError(f"{path} is damaged", hint="start over with `force`")
+    artifact = SEGMENT.read_one_file(path)
     try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata()
-            arrays = {name: file.get_tensor(name) for name in _ARRAYS}
+        arrays = {name: np.array(artifact.arrays[name]) for name in _ARRAYS}
         segment = Segment(
-            **arrays, ends_inside=metadata["ends_inside"] == "1", undecodable=int(metadata["undecodable"])
+            **arrays,
+            ends_inside=bool(artifact.record["ends_inside"]),
+            undecodable=int(artifact.record["undecodable"]),
         )
-        good = metadata["checksum"] == str(_checksum(segment)) and fingerprint in (None, metadata["fingerprint"])
-    except (SafetensorError, ValueError, KeyError, TypeError):
-        good = False
-    if not good:
-        raise FirthianError(f"{path} is damaged", hint="start anew with --force")
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged from error
+    if fingerprint not in (None, artifact.record.get("fingerprint")):
+        raise damaged
     return segment
 
 

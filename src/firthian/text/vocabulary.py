@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.artifact import sha256, write_array, write_file
+from firthian.disk.artifact import sha256
+from firthian.disk.atomic import write_file
 from firthian.errors import FirthianError, UnknownWordError, suggest
 
 #: Five passes join no more words than this.
@@ -117,23 +118,28 @@ class Vocabulary:
         )
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write ``words.txt`` and ``word_counts.npy``; give what a manifest says of them."""
-        data = "".join(f"{word}\n" for word in self.words).encode()
+        """Write ``words.txt``, one word a line; return its entry for the manifest. Duplicates are an error."""
+        if len(self.index) and any("\n" in word for word in self.words):
+            word = next(word for word in self.words if "\n" in word)
+            raise FirthianError(f"the word {word!r} contains a line break", hint="rename it before saving")
+        try:
+            data = "".join(f"{word}\n" for word in self.words).encode()
+        except UnicodeEncodeError as error:
+            raise FirthianError(
+                f"the word with {error.object[error.start]!r} is not valid text", hint="rename it before saving"
+            ) from None
         write_file(folder / "words.txt", data)
-        return {
-            "words": {"number": len(self.words), "sha256": sha256(data)},
-            "word_counts": write_array(folder / "word_counts.npy", self.counts),
-        }
+        return {"number": len(self.words), "sha256": sha256(data)}
 
     @classmethod
-    def load(cls, folder: Path, words: dict[str, Any], counts: Array) -> Vocabulary:
-        """Read the words that ``save`` wrote."""
+    def load(cls, folder: Path, entry: dict[str, Any], counts: Array) -> Vocabulary:
+        """Read the words that ``save`` wrote; ``entry`` is what it returned."""
         damaged = FirthianError(f"{folder / 'words.txt'} is damaged", hint="make it again from its source")
         try:
             data = (folder / "words.txt").read_bytes()
             lines = data.decode().split("\n")[:-1]
         except (OSError, UnicodeDecodeError):
             raise damaged from None
-        if sha256(data) != words.get("sha256") or len(lines) != words.get("number") or len(lines) != counts.size:
+        if sha256(data) != entry.get("sha256") or len(lines) != entry.get("number") or len(lines) != counts.size:
             raise damaged
         return cls(lines, np.asarray(counts))

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.artifact import new_folder, read_manifest, rows_fit, sha256, write_file, write_manifest
-from firthian.disk.safetensors import read_tensors, write_tensors
+from firthian.disk.artifact import ArtifactKind
+from firthian.disk.atomic import new_folder
+from firthian.disk.tensors import damage, rows_fit
 from firthian.errors import FirthianError
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import Provenance, check_state
@@ -22,7 +23,7 @@ from firthian.vectors.provenance import Provenance, check_state
 if TYPE_CHECKING:
     from firthian.vectors.vectors import Vectors
 
-KIND, VERSION, MANIFEST, TENSORS, WORDS = "vectors", 2, "vectors.json", "vectors.safetensors", "words.txt"
+VECTORS = ArtifactKind("vectors", "vectors.json")
 
 _EXTRA = "extras."
 
@@ -37,7 +38,6 @@ def save_vectors(
 ) -> None:
     """Write vectors as a folder that appears whole or not at all."""
     vocabulary = vectors.vocabulary
-    data = _words_as_bytes(vocabulary)
     tensors: dict[str, Array] = {"word_counts": vocabulary.counts}
     shapes = {"matrix": _put(tensors, "matrix", vectors.matrix)}
     if vectors.contexts is not None:
@@ -47,22 +47,20 @@ def save_vectors(
     with new_folder(target, force) as folder:
         body = {
             "shapes": shapes,
-            "words": {"number": len(vocabulary), "sha256": sha256(data)},
-            "tensors": write_tensors(folder / TENSORS, tensors),
+            "words": vocabulary.save(folder),
             "provenance": vectors.provenance.to_dict(),
             "state": vectors.state,
         }
-        write_file(folder / WORDS, data)
-        write_manifest(folder / MANIFEST, KIND, VERSION, body)
+        VECTORS.write(folder, body, tensors)
 
 
 def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[str, Any]:
-    """Open a folder; give the arguments of ``Vectors``."""
+    """Open a folder; return the arguments of ``Vectors``."""
     folder = Path(source)
-    manifest = read_manifest(folder / MANIFEST, KIND, VERSION)
-    damaged = FirthianError(f"{folder / MANIFEST} is damaged", hint="make it again from its source")
+    artifact = VECTORS.read(folder, verify)
+    manifest, tensors = artifact.record, artifact.arrays
+    damaged = damage(folder / VECTORS.manifest)
     try:
-        tensors = read_tensors(folder / TENSORS, manifest["tensors"], verify)
         vocabulary = Vocabulary.load(folder, manifest["words"], tensors.pop("word_counts"))
         whole = {name: _take(tensors, name, shape, damaged) for name, shape in manifest["shapes"].items()}
         provenance = Provenance.from_dict(manifest["provenance"])
@@ -80,19 +78,6 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
         "provenance": provenance,
         "state": state,
     }
-
-
-def _words_as_bytes(vocabulary: Vocabulary) -> bytes:
-    """Return the words one a line; each must be a line of its own, and occur once."""
-    if len(vocabulary.index) and any("\n" in word for word in vocabulary.words):
-        word = next(word for word in vocabulary.words if "\n" in word)
-        raise FirthianError(f"the word {word!r} has a line break in it", hint="rename it before saving")
-    try:
-        return "".join(f"{word}\n" for word in vocabulary.words).encode()
-    except UnicodeEncodeError as error:
-        raise FirthianError(
-            f"the word with {error.object[error.start]!r} is not valid text", hint="rename it before saving"
-        ) from None
 
 
 def _put(tensors: dict[str, Array], name: str, matrix: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from firthian.disk import checkpoints
+from firthian.disk import atomic
 from tests.conftest import folder_bytes
 from tests.learn.resume.jobs import WAYS, Way, train
 
@@ -34,7 +34,7 @@ def child(way: Way, folder: Path, target: Path, resume: bool) -> int:
 def main(folder: Path, label: str, moments: int, seed: int) -> None:
     """Kill and go on, again and again; say how often a run was really cut short."""
     # Only a power cut could tell the difference, and every step is saved.
-    checkpoints._sync = lambda path: None
+    atomic._sync = lambda path: None
     way = next(way for way in WAYS if way.label == label)
     train(way, folder, folder / "whole", workers=2)
     wanted = folder_bytes(folder / "whole")

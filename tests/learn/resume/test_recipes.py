@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firthian.disk import checkpoints
+from firthian.disk import atomic, checkpoints
 from tests.killing import KillAt, Killed
 from tests.learn.resume.jobs import WAYS, Way, train
 
@@ -18,7 +18,7 @@ Bytes = Callable[[Path], dict[str, bytes]]
 @pytest.fixture(autouse=True)
 def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """No power is cut here, and every step is saved: it need not reach the disk itself."""
-    monkeypatch.setattr(checkpoints, "_sync", lambda path: None)
+    monkeypatch.setattr(atomic, "_sync", lambda path: None)
 
 
 @pytest.fixture(scope="session")

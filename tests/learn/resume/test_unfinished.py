@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import firthian as ft
-from firthian.disk.locks import locked
+from firthian.disk.atomic import locked
 from firthian.disk.stopping import Interrupted, Stop
 from firthian.errors import FirthianError
 from firthian.learn import resume as unfinished
@@ -169,7 +169,7 @@ def test_too_little_memory_and_stray_flags_cost_no_steps(
     assert folder_bytes(partial) == before
 
 
-@pytest.mark.parametrize("file", ["values.npy", "counts.json"])
+@pytest.mark.parametrize("file", ["values.safetensors", "counts.json"])
 def test_damaged_counts_are_counted_again(corpus: Path, tmp_path: Path, folder_bytes: Bytes, file: str) -> None:
     partial = interrupt(corpus, tmp_path / "v")
     damaged = partial / "counts" / file
@@ -287,7 +287,7 @@ def test_a_finished_result_waits_while_the_target_may_not_be_replaced(
         with pytest.raises(Killed):
             train(corpus, tmp_path / "v", force=True)
     before = folder_bytes(tmp_path)
-    with pytest.raises(FirthianError, match="exists already"):
+    with pytest.raises(FirthianError, match="already exists"):
         train(corpus, tmp_path / "v", resume=True)
     assert folder_bytes(tmp_path) == before
     train(corpus, tmp_path / "v", resume=True, force=True)
@@ -306,7 +306,7 @@ def test_a_target_that_appears_meanwhile_costs_no_vectors(
 
     with monkeypatch.context() as patch:
         patch.setattr(unfinished, "replace", late)
-        with pytest.raises(FirthianError, match="exists already"):
+        with pytest.raises(FirthianError, match="already exists"):
             train(corpus, tmp_path / "v")
     (tmp_path / "v").rmdir()
     assert train(corpus, tmp_path / "v", resume=True).measured["seconds"] == 0
@@ -315,7 +315,7 @@ def test_a_target_that_appears_meanwhile_costs_no_vectors(
 def test_an_old_result_comes_back_when_its_successor_never_arrived(corpus: Path, tmp_path: Path) -> None:
     train(corpus, tmp_path / "v", epochs=1)
     (tmp_path / "v").rename(tmp_path / ".v.old-1")
-    with pytest.raises(FirthianError, match="exists already"):
+    with pytest.raises(FirthianError, match="already exists"):
         train(corpus, tmp_path / "v")
     assert ft.load(tmp_path / "v").provenance.options["epochs"] == 1
 
@@ -325,7 +325,7 @@ def test_an_old_result_comes_back_when_its_successor_never_arrived(corpus: Path,
 
 def test_a_second_process_gets_one_clear_line(corpus: Path, tmp_path: Path, firth: Any) -> None:
     program = (
-        "import sys\nfrom pathlib import Path\nfrom firthian.disk.locks import locked\n"
+        "import sys\nfrom pathlib import Path\nfrom firthian.disk.atomic import locked\n"
         "with locked(Path(sys.argv[1])):\n    print('ready', flush=True)\n    sys.stdin.read()\n"
     )
     for verb, name in (("train", "v"), ("count", "c")):
@@ -379,7 +379,7 @@ def test_a_folder_that_cannot_be_written_to(corpus: Path, tmp_path: Path, firth:
     place.mkdir()
     # Root may write anywhere, so the system's answer is given here.
     monkeypatch.setattr(os, "access", lambda *_: False)
-    firth("train", corpus, "-o", place / "v").complains("closed", "cannot be written to")
+    firth("train", corpus, "-o", place / "v").complains("closed", "is not writable")
     assert not list(place.iterdir())
 
 
@@ -393,7 +393,7 @@ def test_a_full_disk_keeps_the_work_and_the_old_vectors(
         raise OSError(errno.ENOSPC, "No space left on device", "vectors.safetensors")
 
     with monkeypatch.context() as patch:
-        patch.setattr("firthian.vectors.store.write_tensors", full)
+        patch.setattr("firthian.disk.artifact.write_tensors", full)
         with pytest.raises(FirthianError, match="the disk is full"):
             train(corpus, tmp_path / "v", force=True)
     assert folder_bytes(tmp_path / "v") == old

@@ -12,7 +12,8 @@ import numpy as np
 
 from firthian._version import __version__
 from firthian.counts.counting import CountJob, count
-from firthian.disk.artifact import new_folder, read_array, read_manifest, write_array, write_manifest
+from firthian.disk.artifact import ArtifactKind
+from firthian.disk.atomic import new_folder
 from firthian.errors import FirthianError
 from firthian.learn.bayes.streaming import Stream, finish_stream
 from firthian.learn.bayes.svi import Likelihood, counts_of
@@ -22,7 +23,7 @@ from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import Provenance, counting_state
 from firthian.vectors.vectors import Vectors
 
-KIND, VERSION, MANIFEST = "a Bayesian stream", 1, "model.json"
+STREAM = ArtifactKind("a Bayesian stream", "model.json")
 
 
 class BayesStream:
@@ -177,29 +178,27 @@ class BayesStream:
         if stream.state is None or stream.naturals is None:
             raise FirthianError("nothing has been learned yet", hint="call partial_fit with documents first")
         with new_folder(path, force) as folder:
-            entries = {name: write_array(folder / f"{name}.npy", array) for name, array in stream.arrays().items()}
             record = {
                 "options": self.options, "words": list(self._words), "totals": dict(self._totals), "tokens": self._tokens,
-                "batches": stream.batches, "scores": self.scores, "shape": stream.state.relevance.shape, "arrays": entries,
+                "batches": stream.batches, "scores": self.scores, "shape": stream.state.relevance.shape,
             }  # fmt: skip
-            write_manifest(folder / MANIFEST, KIND, VERSION, record)
+            STREAM.write(folder, record, stream.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], seed: int | None = None, workers: int | None = None) -> BayesStream:
         """Open a saved stream to go on with it; ``seed``, when given, must be the one it began with."""
         folder = Path(path)
-        manifest = read_manifest(folder / MANIFEST, KIND, VERSION)
-        options = manifest["options"]
+        artifact = STREAM.read(folder)
+        record, options = artifact.record, artifact.record["options"]
         if seed is not None and seed != options["seed"]:
             raise FirthianError(
                 f"{folder} was begun with seed {options['seed']}, not {seed}",
                 hint="leave the seed out, or begin a new stream",
             )
-        arrays = {name: read_array(folder / f"{name}.npy", entry) for name, entry in manifest["arrays"].items()}
         stream = cls(**options, workers=workers)
-        values = {"batches": manifest["batches"], "shape": manifest["shape"], "history": [], "halves": []}
-        stream._stream.take(arrays, values)
-        stream._words = {word: number for number, word in enumerate(manifest["words"])}
-        stream._totals = Counter(manifest["totals"])
-        stream._tokens, stream.scores = manifest["tokens"], list(manifest["scores"])
+        values = {"batches": record["batches"], "shape": record["shape"], "history": [], "halves": []}
+        stream._stream.take(artifact.arrays, values)
+        stream._words = {word: number for number, word in enumerate(record["words"])}
+        stream._totals = Counter(record["totals"])
+        stream._tokens, stream.scores = record["tokens"], list(record["scores"])
         return stream

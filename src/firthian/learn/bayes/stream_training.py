@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firthian.disk.artifact import check_parent
-from firthian.disk.locks import locked
+from firthian.disk.atomic import check_parent, locked
 from firthian.disk.stopping import Stop
 from firthian.errors import FirthianError
-from firthian.learn.bayes.stream import MANIFEST, BayesStream
+from firthian.learn.bayes.stream import STREAM, BayesStream
 from firthian.learn.recipes import Recipe
 from firthian.learn.train import check_auto
 from firthian.runtime.progress import Progress, Silent
@@ -142,7 +141,7 @@ def _follow(
     corpus: Corpus, target: Path, settings: StreamSettings, workers: int | None, shown: Progress, asked: Stop
 ) -> BayesStream:
     stream = BayesStream(**settings.arguments, workers=workers)
-    if (target / MANIFEST).exists():
+    if (target / STREAM.manifest).exists():
         before = BayesStream.load(target, seed=settings.arguments["seed"], workers=workers)
         _check_same(target, before.options, stream.options)
         stream = before

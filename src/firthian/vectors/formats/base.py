@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.artifact import check_target, new_folder, printable, read_manifest, replace, write_manifest
+from firthian.disk.artifact import printable, read_manifest, write_manifest
+from firthian.disk.atomic import new_folder
 from firthian.errors import FirthianError, from_os_error
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import Provenance, check_state
@@ -28,7 +28,7 @@ DUPLICATES = ("error", "first")
 MAX_DENSE_BYTES = 2**30
 
 #: Names a folder for another tool as ours, and keeps the record of the vectors.
-EXPORT_KIND, EXPORT_VERSION, EXPORT_MANIFEST = "export", 2, "firthian.json"
+EXPORT_KIND, EXPORT_MANIFEST = "export", "firthian.json"
 
 #: What a few bytes of a file become may be so many times as large, past what is harmless; more is made to fill memory.
 MAX_EXPANSION, SMALL_BYTES = 100, 2**26
@@ -100,21 +100,6 @@ def _check_word(word: str, name: str, forbidden: str) -> None:
 
 
 @contextmanager
-def new_file(target: Path, force: bool) -> Iterator[IO[bytes]]:
-    """Return a file to fill; it takes its name at the end, or vanishes after an error."""
-    path = check_target(target, force)
-    staging = path.absolute().with_name(f".{path.name}.new-{os.getpid()}")
-    try:
-        with staging.open("wb") as file:
-            yield file
-        replace(staging, path, force)
-    except OSError as error:
-        raise from_os_error(error) from error
-    finally:
-        staging.unlink(missing_ok=True)
-
-
-@contextmanager
 def new_export(vectors: Vectors, target: Path, force: bool, name: str) -> Iterator[Path]:
     """Return a folder to fill for another tool; it appears whole at the end, with a note of ours on where it is from."""
     with new_folder(target, force) as folder:
@@ -125,7 +110,7 @@ def new_export(vectors: Vectors, target: Path, force: bool, name: str) -> Iterat
             "provenance": vectors.provenance.to_dict(),
             "state": vectors.state,
         }
-        write_manifest(folder / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION, note)
+        write_manifest(folder / EXPORT_MANIFEST, EXPORT_KIND, note)
 
 
 def is_ours(folder: Path) -> bool:
@@ -214,7 +199,7 @@ def finish(
     # A folder of ours for another tool still knows where its vectors come from.
     provenance, state = Provenance(), {}
     if is_ours(path):
-        note = read_manifest(path / EXPORT_MANIFEST, EXPORT_KIND, EXPORT_VERSION)
+        note = read_manifest(path / EXPORT_MANIFEST, EXPORT_KIND)
         try:
             provenance, state = Provenance.from_dict(note.get("provenance")), check_state(note.get("state"))
         except ValueError as error:

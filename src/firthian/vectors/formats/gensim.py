@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firthian.disk.artifact import check_target, replace
+from firthian.disk.atomic import check_target, replace
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.formats.base import Format

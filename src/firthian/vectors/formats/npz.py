@@ -14,8 +14,9 @@ from typing import IO, Any
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError, from_os_error
-from firthian.vectors.formats.base import MAX_EXPANSION, SMALL_BYTES, Format, damaged, finish, new_file
+from firthian.vectors.formats.base import MAX_EXPANSION, SMALL_BYTES, Format, damaged, finish
 from firthian.vectors.vectors import Vectors
 
 NAME = "npz"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError, require
 from firthian.vectors.formats.base import (
     MAX_EXPANSION,
@@ -17,7 +18,6 @@ from firthian.vectors.formats.base import (
     damaged,
     finish,
     join_blocks,
-    new_file,
     uncertainty_column,
 )
 from firthian.vectors.formats.parquet_footer import number_of_values

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from firthian.disk.safetensors import write_tensors
+from firthian.disk.tensors import write_tensors
 from firthian.text.tokenizer import Tokenizer
 from firthian.vectors.documents import phrase_passes, tokenizer_of
 from firthian.vectors.formats.base import new_export, write_json

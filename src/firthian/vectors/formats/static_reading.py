@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.safetensors import read_tensors
+from firthian.disk.tensors import read_foreign_tensors
 from firthian.errors import FirthianError
 from firthian.vectors.formats.base import chosen_rows, damaged, finish, is_ours, read_json
 from firthian.vectors.formats.tokenizer_json import MARK, unmark
@@ -44,7 +44,7 @@ def read_static(path: Path, duplicates: str, name: str) -> Vectors:
     place = find_static(path)
     if place is None:
         raise FirthianError(f"{path} is not a folder of {name}", hint=f"it holds no {WEIGHTS} with a {TOKENIZER}")
-    tensors = read_tensors(place / WEIGHTS)
+    tensors = read_foreign_tensors(place / WEIGHTS)
     stored = next((tensors[one] for one in _MATRICES if one in tensors), None)
     if stored is None or stored.ndim != 2:
         raise FirthianError(

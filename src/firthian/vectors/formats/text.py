@@ -15,10 +15,11 @@ from typing import BinaryIO
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Threads
 from firthian.text.files import open_bytes
-from firthian.vectors.formats.base import finish, join_blocks, new_file
+from firthian.vectors.formats.base import finish, join_blocks
 from firthian.vectors.vectors import Vectors
 
 #: Text is read in pieces of whole lines of about this size.

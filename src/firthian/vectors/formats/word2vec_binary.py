@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError
 from firthian.text.files import open_bytes
-from firthian.vectors.formats.base import Format, damaged, finish, join_blocks, new_file
+from firthian.vectors.formats.base import Format, damaged, finish, join_blocks
 from firthian.vectors.vectors import Vectors
 
 NAME = "word2vec-bin"

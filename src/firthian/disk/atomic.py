@@ -1,0 +1,236 @@
+"""Write beside, then rename: files and folders that appear whole or not at all, one writer at a time."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from firthian.errors import FirthianError, from_os_error
+
+#: Files that mark a folder as ours; ``force`` replaces only such folders.
+MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json", "firthian.json")
+
+
+def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
+    """Raise before any work if ``target`` may not be written."""
+    path = Path(target)
+    if path.exists() or path.is_symlink():
+        if not force:
+            raise FirthianError(f"{path} already exists", hint="choose another name or add `force`")
+        if path.is_dir() and any(path.iterdir()) and kind_of(path) is None:
+            raise FirthianError(
+                f"{path} is a folder that Firthian did not write", hint="`force` replaces only Firthian's own folders"
+            )
+    check_parent(path)
+    return path
+
+
+def check_parent(path: Path) -> None:
+    """Raise if the folder that will contain ``path`` is missing or not writable."""
+    parent = path.absolute().parent
+    if not parent.is_dir():
+        raise FirthianError(f"{parent} is not a folder", hint="create it first")
+    if not os.access(parent, os.W_OK):
+        raise FirthianError(f"{parent} is not writable", hint="choose a folder you may write to")
+
+
+def check_folder(target: str | os.PathLike[str], force: bool = False) -> Path:
+    """Raise before any work if a folder may not be written at ``target``; it never replaces a file."""
+    path = check_target(target, force)
+    if path.exists() and not path.is_dir():
+        raise FirthianError(f"{path} is a file, not a folder", hint="choose another name")
+    return path
+
+
+def check_file(target: str | os.PathLike[str], force: bool = False) -> Path:
+    """Raise before any work if a file may not be written at ``target``; it never replaces a folder."""
+    if Path(target).is_dir():
+        raise FirthianError(f"{target} is a folder", hint="name a file")
+    return check_target(target, force)
+
+
+def check_not_source(target: str | os.PathLike[str], source: Any) -> None:
+    """Raise before any work if the result would replace its own source."""
+    if isinstance(source, str | os.PathLike) and Path(target).resolve() == Path(source).resolve():
+        raise FirthianError(f"{target} is both source and target", hint="choose another name for the result")
+
+
+def kind_of(folder: Path) -> str | None:
+    """Return what a folder of ours contains; None if we did not write it: other programs have a model.json, too."""
+    for name in MANIFESTS:
+        try:
+            body = json.loads((folder / name).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(body, dict) and {"kind", "version", "checksum"} <= body.keys():
+            return str(body["kind"])
+    return None
+
+
+@contextmanager
+def staged(target: Path, force: bool = True, sync: bool = False, suffix: str = "") -> Iterator[Path]:
+    """Yield an unused name beside ``target``; what is written there takes its place at the end, or vanishes on an error.
+
+    With ``sync`` the data is on the disk itself before it takes the name.
+    """
+    staging = _beside(target, "new", suffix)
+    try:
+        yield staging
+        if sync:
+            for path in (*(staging.iterdir() if staging.is_dir() else ()), staging):
+                _sync(path)
+        replace(staging, target, force)
+        if sync:
+            _sync(target.absolute().parent)
+    finally:
+        remove(staging)
+
+
+@contextmanager
+def new_file(target: str | os.PathLike[str], force: bool = False) -> Iterator[BinaryIO]:
+    """Yield an open file to fill; it takes the name ``target`` at the end, or vanishes after an error."""
+    path = check_target(target, force)
+    try:
+        with staged(path, force) as staging, staging.open("wb") as file:
+            yield file
+    except OSError as error:
+        raise from_os_error(error) from error
+
+
+@contextmanager
+def new_folder(target: str | os.PathLike[str], force: bool = False) -> Iterator[Path]:
+    """Yield an empty folder to fill; it takes the name ``target`` at the end, or vanishes after an error."""
+    path = check_folder(target, force)
+    with locked(path):
+        repair(path)
+        check_folder(target, force)
+        try:
+            with staged(path, force) as staging:
+                staging.mkdir()
+                yield staging
+        except OSError as error:
+            raise from_os_error(error) from error
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all."""
+    with staged(path) as staging:
+        staging.write_bytes(data)
+
+
+def replace(staging: Path, target: Path, force: bool) -> None:
+    """Rename ``staging`` to ``target``; an old target makes way only when the new one is complete."""
+    if target.exists() or target.is_symlink():
+        (check_folder if staging.is_dir() else check_target)(target, force)
+        if staging.is_dir() or target.is_dir():
+            old = _beside(target, "old")
+            target.rename(old)
+            try:
+                staging.rename(target)
+            except OSError:
+                old.rename(target)
+                raise
+            remove(old)
+            return
+    staging.replace(target) if staging.is_file() else staging.rename(target)
+
+
+def repair(target: Path) -> None:
+    """Finish or undo what a killed process left beside a target, whose lock must be held."""
+    place, name = target.absolute().parent, glob.escape(target.name)
+    for old in place.glob(f".{name}.old-*"):
+        if target.exists() or target.is_symlink():
+            remove(old)
+        else:
+            old.rename(target)
+    for new in place.glob(f".{name}.new-*"):
+        remove(new)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder with all it contains, if there is one."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _beside(target: Path, role: str, suffix: str = "") -> Path:
+    return target.absolute().with_name(f".{target.name}.{role}-{os.getpid()}{suffix}")
+
+
+def _sync(path: Path) -> None:
+    """Have the system write a file, or the names in a folder, to the disk itself."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def locked(target: Path, wait: bool = False, kind: str = "") -> Iterator[None]:
+    """Hold the lock of a target; if another process has it, raise or wait. Each ``kind`` of lock is independent.
+
+    It is a file beside the target; the system releases it when its process ends.
+    """
+    path = target.absolute().with_name(f".{target.name}{kind}.lock")
+    try:
+        handle = _lock(path, target, wait)
+    except OSError as error:
+        raise from_os_error(error) from error
+    if handle is None:
+        yield
+        return
+    try:
+        yield
+    finally:
+        # Removed while it is still locked: whoever opened it meanwhile sees that it has lost its name.
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _lock(path: Path, target: Path, wait: bool) -> int | None:
+    """Open and lock the file; return None if the system or the file system has no such locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if _has_name(handle, path):
+                os.ftruncate(handle, 0)
+                os.write(handle, f"{os.getpid()}\n".encode())
+                return handle
+        except BlockingIOError:
+            owner = os.read(handle, 20).decode(errors="replace").strip()
+            os.close(handle)
+            raise FirthianError(
+                f"{target} is being written by another process{f' ({owner})' if owner else ''}",
+                hint="wait until it is done, or choose another name",
+            ) from None
+        except OSError as error:
+            os.close(handle)
+            if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+                return None
+            raise
+        os.close(handle)
+
+
+def _has_name(handle: int, path: Path) -> bool:
+    """Return whether an open file still has its name."""
+    try:
+        named = path.stat()
+    except FileNotFoundError:
+        return False
+    opened = os.fstat(handle)
+    return (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)
