@@ -88,8 +88,8 @@ def test_a_signal_saves_the_step_and_says_how_to_go_on(
     assert process.returncode == code, message
     first, second = message.splitlines()
     assert first == "firth: finishing this step to save it; once more ends at once"
-    told, _, again = second.partition("go on with: ")
-    assert told == "firth: interrupted: the work so far is kept; "
+    told, _, again = second.partition("resume with: ")
+    assert told == "firth: interrupted: progress is saved; "
     assert again == shlex.join(["firth", *line[3:], "--resume"])
     # The command as told goes on: here with fewer epochs it is refused, so the seed and all options are compared.
     arguments = shlex.split(again)[1:]

@@ -17,6 +17,7 @@ import pytest
 import firthian as ft
 from firthian.disk.atomic import locked
 from firthian.disk.stopping import Interrupted, Stop
+from firthian.disk.tensors import write_tensors
 from firthian.errors import FirthianError
 from firthian.learn import resume as unfinished
 from tests.killing import KillAt, Killed
@@ -389,8 +390,10 @@ def test_a_full_disk_keeps_the_work_and_the_old_vectors(
     train(corpus, tmp_path / "v", epochs=1)
     old = folder_bytes(tmp_path / "v")
 
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", "vectors.safetensors")
+    def full(path: Path, *rest: Any) -> Any:
+        if path.name == "vectors.safetensors":
+            raise OSError(errno.ENOSPC, "No space left on device", path.name)
+        return write_tensors(path, *rest)
 
     with monkeypatch.context() as patch:
         patch.setattr("firthian.disk.artifact.write_tensors", full)
