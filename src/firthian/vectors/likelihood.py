@@ -1,4 +1,4 @@
-"""Text under a PSDVec model: how likely a document is, and which of its words were not to be expected.
+"""Likelihood of text under a PSDVec model: how likely a document is, and which of its words are unexpected.
 
 A word depends on the c words before it: log P(w | context) = log P(w) + v_w · (sum of the context's v) + residuals (eq. 8).
 """
@@ -21,8 +21,8 @@ from firthian.vectors.documents import words_of
 from firthian.vectors.psd import PSDFactor
 from firthian.vectors.vectors import Vectors
 
-#: The residuals of so many words are kept: few words make up most of a text.
-_REMEMBERED = 4096
+#: Words whose residuals are cached: few words make up most of a text.
+_CACHED = 4096
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class DocumentScore:
     words: list[str]
     #: log P(w | context) of each known word.
     terms: Array
-    #: log P(w) of each known word: what it would be without its context.
+    #: log P(w) of each known word: its term without context.
     unigram: Array
-    #: Tokens that the vocabulary does not hold; they are no part of the score.
+    #: Tokens that are not in the vocabulary and not scored.
     unknown: int
 
     @property
@@ -43,7 +43,7 @@ class DocumentScore:
         return float(self.terms.sum())
 
     def surprises(self, topn: int = 5) -> list[tuple[str, float]]:
-        """Return the words whose context spoke most against them: (word, log P(w | context) - log P(w))."""
+        """Return the words that their context predicts least: (word, log P(w | context) - log P(w))."""
         gain = self.terms - self.unigram
         order = np.argsort(gain, kind="stable")[:topn]
         return [(self.words[n], float(gain[n])) for n in order]
@@ -52,9 +52,9 @@ class DocumentScore:
 class TextModel:
     """Scores text by vectors of the recipes ``psd`` and ``psd-blockwise``.
 
-    ``residuals`` is ``none`` or ``seen``: with the latter, what the vectors leave unexplained of a pair that was seen
-    in training is added, for which the training counts are needed. ``normalize`` makes the probabilities of all words
-    sum to one; eq. 8 by itself does so only approximately.
+    ``residuals`` is ``none`` or ``seen``: the latter adds what the vectors leave unexplained of pairs observed
+    in training, which needs the training counts. ``normalize`` makes the probabilities of all words
+    sum to one; eq. 8 does so only approximately.
     """
 
     def __init__(
@@ -62,30 +62,33 @@ class TextModel:
     ) -> None:
         base = PSDFactor(vectors, "the likelihood of text")
         if residuals not in ("none", "seen"):
-            raise FirthianError(f"residuals must be none or seen, got {residuals!r}", hint="none is usual")
+            raise FirthianError(f"`residuals` must be none or seen, got {residuals!r}", hint="the default is none")
         if residuals == "seen" and counts is None:
-            raise FirthianError("residuals of seen pairs need the counts", hint="give the counts the vectors come from")
+            raise FirthianError(
+                "residuals of observed pairs need the counts", hint="pass the counts of the training text"
+            )
         self.vectors = vectors
         self.counts = counts if residuals == "seen" else None
         self.normalize = normalize
         self.window = int(vectors.state["window"])
-        #: Vectors whose products approximate PMI, whatever power and center the user asked for.
+        #: Vectors whose products approximate PMI, for any eigenvalue power and center.
         self.factor = base.rows()
         counted = np.maximum(vectors.vocabulary.counts.astype(np.float64), 0.5)
         self.log_unigram = np.log(counted / counted.sum())
         self.scale = base.scale
-        #: What ``_residuals_after`` gave last, oldest first; of this model alone, so that it goes when the model goes.
-        self._remembered: dict[int, tuple[Array, Array]] = {}
+        #: Results of ``_residuals_after``, oldest first; per instance, so that they are freed with the model.
+        self._cache: dict[int, tuple[Array, Array]] = {}
         if (
             self.counts is not None
             and self.counts.vocabulary.words != vectors.vocabulary.words[: len(self.counts.vocabulary)]
         ):
             raise FirthianError(
-                "the counts have another vocabulary than the vectors", hint="give those they were trained on"
+                "the counts and the vectors have different vocabularies",
+                hint="pass the counts of the training text",
             )
 
     def log_prob(self, tokens: Sequence[str]) -> DocumentScore:
-        """Score a document, given as its tokens."""
+        """Score a document, a list of tokens."""
         index = self.vectors.vocabulary.index
         ids = np.array([index[token] for token in tokens if token in index], dtype=np.int64)
         terms = np.empty(ids.size)
@@ -96,7 +99,7 @@ class TextModel:
         return DocumentScore(words, terms, self.log_unigram[ids], len(tokens) - ids.size)
 
     def next_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
-        """Return the likeliest next words with their probabilities, which sum to one over the vocabulary."""
+        """Return the most likely next words with their probabilities, which sum to one over the vocabulary."""
         index = self.vectors.vocabulary.index
         ids = np.array([index[token] for token in context if token in index], dtype=np.int64)[-self.window :]
         scores = self._normalized(self._raw(ids))
@@ -104,12 +107,12 @@ class TextModel:
         return [(self.vectors.vocabulary.words[n], float(np.exp(scores[n]))) for n in best]
 
     def _term(self, word: int, context: Array) -> float:
-        """Eq. 8 for one word."""
+        """Return eq. 8 for one word."""
         term = float(self.log_unigram[word]) + float(self.factor[word] @ self.factor[context].sum(axis=0))
         return term + sum(self.residual(int(other), int(word)) for other in context)
 
     def _raw(self, context: Array) -> Array:
-        """Eq. 8 for every word."""
+        """Return eq. 8 for every word."""
         scores: Array = self.log_unigram + self.factor @ self.factor[context].sum(axis=0)
         if self.counts is not None:
             for other in context:
@@ -124,7 +127,7 @@ class TextModel:
         return result
 
     def residual(self, earlier: int, later: int) -> float:
-        """A = G - U·Uᵀ of a pair that was seen; 0 for one that was not, of which nothing is known."""
+        """Return A = G - U·Uᵀ of an observed pair, 0 of an unobserved one."""
         if self.counts is None:
             return 0.0
         rows, values = self._residuals_after(earlier)
@@ -144,30 +147,30 @@ class TextModel:
         return matrix.tocsc(), later, earlier
 
     def _residuals_after(self, earlier: int) -> tuple[Array, Array]:
-        """Return the words seen after a word, and the residuals of these pairs; a word added after training has none."""
-        found = self._remembered.pop(earlier, None) or self._find_residuals_after(earlier)
-        self._remembered[earlier] = found
-        if len(self._remembered) > _REMEMBERED:
-            self._remembered.pop(next(iter(self._remembered)))
-        return found
+        """Return the words observed after a word, and the residuals of these pairs; an added word has none."""
+        result = self._cache.pop(earlier, None) or self._compute_residuals_after(earlier)
+        self._cache[earlier] = result
+        if len(self._cache) > _CACHED:
+            self._cache.pop(next(iter(self._cache)))
+        return result
 
-    def _find_residuals_after(self, earlier: int) -> tuple[Array, Array]:
+    def _compute_residuals_after(self, earlier: int) -> tuple[Array, Array]:
         assert self.counts is not None
         if earlier >= len(self.counts.vocabulary):
             return np.empty(0, dtype=np.int64), np.empty(0)
         matrix, later_totals, earlier_totals = self._before
         low, high = matrix.indptr[earlier], matrix.indptr[earlier + 1]
-        rows, found = matrix.indices[low:high], matrix.data[low:high].astype(np.float64)
+        rows, observed = matrix.indices[low:high], matrix.data[low:high].astype(np.float64)
         expected = later_totals[rows] * (earlier_totals[earlier] / self.counts.total)
-        return rows, self.scale.targets(found, expected) - self.factor[rows] @ self.factor[earlier]
+        return rows, self.scale.targets(observed, expected) - self.factor[rows] @ self.factor[earlier]
 
 
 def read_documents(
     corpus: Corpus, vectors: Vectors, tokenizer: Tokenizer, replaced: Callable[[int], None] | None = None
 ) -> Iterator[list[str]]:
-    """Return the words of each document of a corpus, cut as the vectors' own corpus was.
+    """Yield the words of each document of a corpus, tokenized like the corpus of the vectors.
 
-    ``replaced`` is told how many bytes of a document are not UTF-8.
+    ``replaced`` is called with the number of bytes of a document that are not UTF-8.
     """
     waiting = b""
     for piece in corpus.pieces():

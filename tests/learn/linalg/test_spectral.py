@@ -136,7 +136,7 @@ def test_restarts_reach_the_same_answer(monkeypatch):
 
 def test_wrong_ranks_and_shapes_are_told():
     operator = SparseOperator.of(random_sparse(20, 10))
-    with pytest.raises(FirthianError, match="ask for 1 to 10"):
+    with pytest.raises(FirthianError, match="use 1 to 10"):
         top_singular(operator, 11, Run())
     with pytest.raises(FirthianError, match="has no eigenvalues"):
         top_eigen(operator, 2, Run())

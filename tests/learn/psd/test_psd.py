@@ -323,12 +323,12 @@ def test_a_word_added_to_a_subset_is_no_witness_for_later_ones():
 
 
 def test_a_text_model_that_is_deleted_is_gone(monkeypatch):
-    monkeypatch.setattr("firthian.vectors.likelihood._REMEMBERED", 2)
+    monkeypatch.setattr("firthian.vectors.likelihood._CACHED", 2)
     counts = ft.count(corpus(), window=3, min_count=1)
     model = TextModel(ft.train(counts, "psd", vector_size=6), counts, "seen")
     tokens = ["w0", "w4", "w8", "w0", "w1"]
     assert np.array_equal(model.log_prob(tokens).terms, model.log_prob(tokens).terms)
-    assert len(model._remembered) == 2
+    assert len(model._cache) == 2
     gone = weakref.ref(model)
     del model
     assert gone() is None

@@ -1,4 +1,4 @@
-"""Matrices that are only ever multiplied: sparse ones by the kernels, sums of them by adding up."""
+"""Matrices that are only used in products: sparse, dense, side by side, or centered."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from firthian.learn.linalg.tall import inner, times_small
 from firthian.runtime.executor import constant
 from firthian.runtime.run import Run
 
-#: Rows of a sparse product given to a worker at a time; few, because the rows of frequent words are the fullest.
+#: Rows per task of a sparse product; few, because the rows of frequent words are the fullest.
 ROWS_AT_ONCE = 256
 
 
 class Operator(Protocol):
-    """A real matrix as what it does to others."""
+    """A real matrix, given by its products."""
 
     shape: tuple[int, int]
 
@@ -30,7 +30,7 @@ class Operator(Protocol):
 
 
 class SparseOperator:
-    """A sparse matrix in compressed rows; its transpose is made once, when it is first needed.
+    """A sparse matrix in compressed rows; its transpose is built once, on first use.
 
     >>> import scipy.sparse
     >>> operator = SparseOperator.of(scipy.sparse.csr_array(np.diag([1.0, 2.0])))
@@ -52,7 +52,7 @@ class SparseOperator:
 
     @classmethod
     def of(cls, matrix: Any, symmetric: bool = False) -> SparseOperator:
-        """Take a SciPy matrix."""
+        """Convert a SciPy matrix."""
         csr = matrix.tocsr()
         return cls(csr.indptr, csr.indices, csr.data, csr.shape, symmetric)
 
@@ -104,7 +104,7 @@ class DenseOperator:
 
 
 class SideBySide:
-    """Two matrices with the same rows as one, ``[A, B]``."""
+    """The matrix ``[A, B]`` of two matrices with the same rows."""
 
     def __init__(self, left: Operator, right: Operator) -> None:
         self.left, self.right = left, right
@@ -112,8 +112,8 @@ class SideBySide:
 
     def times(self, dense: Array, run: Run) -> Array:
         """Return ``A @ top + B @ bottom``."""
-        cut = self.left.shape[1]
-        return self.left.times(dense[:cut], run) + self.right.times(dense[cut:], run)
+        width = self.left.shape[1]
+        return self.left.times(dense[:width], run) + self.right.times(dense[width:], run)
 
     def transposed_times(self, dense: Array, run: Run) -> Array:
         """Return ``A.T @ dense`` above ``B.T @ dense``."""
@@ -121,11 +121,11 @@ class SideBySide:
 
 
 class Centered:
-    """``A - 1 m'``: a matrix with a row taken off each of its rows, never formed.
+    """``A - 1 m'``: a matrix with a row subtracted from each of its rows, never formed.
 
     >>> import scipy.sparse
-    >>> one = SparseOperator.of(scipy.sparse.csr_array(np.diag([2.0, 4.0])))
-    >>> Centered(one, np.array([1.0, 2.0])).times(np.eye(2, dtype=np.float32), Run())
+    >>> operator = SparseOperator.of(scipy.sparse.csr_array(np.diag([2.0, 4.0])))
+    >>> Centered(operator, np.array([1.0, 2.0])).times(np.eye(2, dtype=np.float32), Run())
     array([[ 1., -2.],
            [-1., 2.]], dtype=float32)
     """

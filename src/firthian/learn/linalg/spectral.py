@@ -1,10 +1,10 @@
-"""The largest eigenvalues or singular values of a matrix that is only ever multiplied.
+"""The largest eigenvalues or singular values of a matrix that is only used in products.
 
 A block Krylov method with full orthogonalization, Rayleigh-Ritz steps and thick restarts. In exact arithmetic, from
 a random start, it is block Lanczos (Golub and Underwood 1977) with Wu and Simon's (2000) restarts. Rayleigh-Ritz
-orders the values itself, so "largest" means algebraically largest even beside large negative eigenvalues, where
+orders the values, so "largest" means algebraically largest even beside large negative eigenvalues, where
 power iteration fails. A start that is nearly right (the last outer iteration's vectors) is wider than a block: only
-the strongest directions of its residual are then followed, so little is multiplied again.
+the strongest directions of its residual are then followed, which saves products.
 
 Products are in float32, sums over rows and small problems in float64. Eigenvalues below about 1e-6 of the largest,
 and singular values below 1e-3 of the largest, are therefore rounding noise.
@@ -21,19 +21,19 @@ from firthian.learn.linalg.operators import Operator
 from firthian.learn.linalg.tall import eigh, fix_signs, inner, lengths, orthonormal, subtract_product, times_small
 from firthian.runtime.run import Run, one_blas_thread
 
-#: Matrices up to this size are made dense and solved by LAPACK.
+#: Matrices up to this size are solved densely by LAPACK.
 DENSE_ROWS = 512
 
-#: Columns multiplied at a time: a compromise of sparse products (wide is good) and Krylov convergence (narrow is).
+#: Columns per product: a compromise between sparse products (wide is fast) and Krylov convergence (narrow is).
 BLOCK_COLUMNS = 32
 
-#: Blocks multiplied between two looks at the residuals.
+#: Products between two checks of the residuals.
 BLOCKS_BETWEEN_CHECKS = 3
 
-#: The residual |A q - lambda q| / |lambda| at which a pair counts as found.
+#: The residual |A q - lambda q| / |lambda| of a converged pair.
 TOLERANCE = 1e-2
 
-#: Residuals below this part of the largest eigenvalue are rounding errors of float32 products.
+#: Residuals below this fraction of the largest eigenvalue are rounding errors of float32 products.
 ROUNDING = 1e-5
 
 
@@ -47,12 +47,12 @@ def top_eigen(
     products: int | None = None,
     name: str | None = None,
 ) -> tuple[Array, Array]:
-    """Return ``rank`` eigenvalues (float64) and eigenvectors (float32 columns) of a symmetric matrix, the first first.
+    """Return ``rank`` eigenvalues (float64) and eigenvectors (float32 columns) of a symmetric matrix, in order.
 
-    ``which`` is ``largest`` (algebraically) or ``magnitude``. ``start`` holds vectors that span roughly the right space.
-    It stops when all residuals are below ``tolerance`` (relative to the eigenvalue), or when the matrix was multiplied
-    with ``products`` vectors (default: 12 times the rank, and a few). Eigenvalue errors are of the order of
-    ``tolerance`` squared. The largest entry of each vector is positive. With a ``name``, a long search is saved under it.
+    ``which`` is ``largest`` (algebraically) or ``magnitude``. ``start`` holds vectors that roughly span the right space.
+    It stops when all residuals are below ``tolerance`` (relative to the eigenvalue), or after products with ``products``
+    vectors (default: about 12 times the rank). Eigenvalue errors are of the order of ``tolerance`` squared. The largest
+    entry of each vector is positive. ``name`` is the stage under which a long search is saved.
 
     >>> import scipy.sparse
     >>> from firthian.learn.linalg.operators import SparseOperator
@@ -64,10 +64,10 @@ def top_eigen(
     """
     size = operator.shape[0]
     if operator.shape[1] != size:
-        raise FirthianError(f"a matrix of shape {operator.shape} has no eigenvalues", hint="take singular values")
+        raise FirthianError(f"a matrix of shape {operator.shape} has no eigenvalues", hint="use singular values")
     _check_rank(rank, size)
     if which not in ("largest", "magnitude"):
-        raise FirthianError(f"which must be largest or magnitude, got {which!r}")
+        raise FirthianError(f"`which` must be largest or magnitude, got {which!r}")
     if size <= DENSE_ROWS:
         dense = operator.times(np.eye(size, dtype=np.float32), run).astype(np.float64)
         values, vectors = eigh(dense)
@@ -84,10 +84,10 @@ def top_eigen(
 def top_singular(
     operator: Operator, rank: int, run: Run, tolerance: float = TOLERANCE, name: str | None = None
 ) -> tuple[Array, Array, Array]:
-    """Return ``U`` (float32 columns), the singular values (float64) and ``V`` of the largest ``rank`` of a matrix.
+    """Return ``U`` (float32 columns), the ``rank`` largest singular values (float64) and ``V`` of a matrix.
 
-    The largest entry of each column of U is positive. A symmetric operator (one with a true ``symmetric``) is multiplied
-    once instead of twice a step. With a ``name``, a long search is saved under it.
+    The largest entry of each column of U is positive. A symmetric operator (one with a true ``symmetric``) needs one
+    product per step instead of two. ``name`` is the stage under which a long search is saved.
 
     >>> import scipy.sparse
     >>> from firthian.learn.linalg.operators import SparseOperator
@@ -103,8 +103,8 @@ def top_singular(
             u, values, v = u[:, :rank], values[:rank], vt[:rank].T
             left, right = _one_more_product(u, dense @ v, values), _one_more_product(v, dense.T @ u, values)
     elif getattr(operator, "symmetric", False):
-        found, left = top_eigen(operator, rank, run, "magnitude", tolerance=tolerance, name=name)
-        values, right = np.abs(found), left * np.where(found < 0, -1, 1).astype(np.float32)
+        signed, left = top_eigen(operator, rank, run, "magnitude", tolerance=tolerance, name=name)
+        values, right = np.abs(signed), left * np.where(signed < 0, -1, 1).astype(np.float32)
     else:
         left, values, right = _by_normal_equations(operator, rank, run, tolerance, name)
     signs = fix_signs(left)
@@ -114,12 +114,12 @@ def top_singular(
 def _by_normal_equations(
     operator: Operator, rank: int, run: Run, tolerance: float, name: str | None
 ) -> tuple[Array, Array, Array]:
-    """Find V from ``A'A`` (or U from ``AA'`` when that is smaller), then the other side by one more product."""
+    """Compute V from ``A'A`` (or U from ``AA'`` if that is smaller), then the other side by one more product."""
     tall = operator.shape[0] >= operator.shape[1]
     normal = Normal(operator if tall else _Flipped(operator))
-    # A residual of A'A twice as large is one of A as large as asked for.
+    # A residual of A'A corresponds to half of it for A.
     _, one = top_eigen(normal, rank, run, "largest", tolerance=2 * tolerance, name=name)
-    # Rayleigh-Ritz on A itself, in float64: its values are not squared first, so small ones keep their digits.
+    # Rayleigh-Ritz on A itself, in float64: small values keep the digits that squaring would lose.
     image = normal.half.times(one, run)
     white = _inverse_root(inner(one, one, run))
     with one_blas_thread():
@@ -171,22 +171,22 @@ class _Flipped:
 def _check_rank(rank: int, size: int) -> None:
     if not 1 <= rank <= size:
         raise FirthianError(
-            f"a matrix of size {size} has no {rank} eigenvalues or singular values", hint=f"ask for 1 to {size}"
+            f"a matrix of size {size} does not have {rank} eigenvalues or singular values", hint=f"use 1 to {size}"
         )
 
 
 def _one_more_product(vectors: Array, image: Array, values: Array) -> Array:
-    """Return ``A q / lambda`` for ``q``: closer, at no cost, and exactly zero where a row of A is, whatever the rounding.
+    """Return ``A q / lambda`` for ``q``: more accurate at no cost, and exactly zero where a row of A is.
 
-    Vectors of eigenvalues that are nearly zero stay as they are.
+    Vectors of eigenvalues near zero stay as they are.
     """
     large = np.abs(values) > 1e-5 * max(float(np.abs(values).max()), 1e-300)
-    better: Array = np.where(large, image / np.where(large, values, 1), vectors).astype(np.float32)
-    return better
+    improved: Array = np.where(large, image / np.where(large, values, 1), vectors).astype(np.float32)
+    return improved
 
 
 def _order(values: Array, which: str) -> Array:
-    """Return the places of the wanted values, the first first; equal ones in a fixed order."""
+    """Return the order of the values, ties in a fixed order."""
     order: Array = np.argsort(-(values if which == "largest" else np.abs(values)), kind="stable")
     return order
 
@@ -198,7 +198,7 @@ class _Search:
         self.operator, self.rank, self.run, self.which = operator, rank, run, which
         self.stage = Stage() if name is None else run.stage(name)
         self.size = operator.shape[0]
-        #: The basis is cut back to ``kept`` Ritz vectors when it would outgrow ``capacity``.
+        #: The basis shrinks to ``kept`` Ritz vectors when it would outgrow ``capacity``.
         self.capacity = min(self.size, 2 * rank + 8 * BLOCK_COLUMNS)
         self.kept = rank + max(BLOCK_COLUMNS, rank // 4)
         self.basis = np.empty((self.size, self.capacity), dtype=np.float32)
@@ -208,7 +208,7 @@ class _Search:
         self.generator = run.generator(0x5BEC)
 
     def solve(self, start: Array | None, tolerance: float, products: int) -> tuple[Array, Array]:
-        """Extend the space until the wanted pairs are found."""
+        """Extend the space until the pairs have converged."""
         block = self._restore()
         if block is None:
             first = self._random(BLOCK_COLUMNS) if start is None else np.asarray(start)[:, : self.kept]
@@ -219,20 +219,20 @@ class _Search:
                 narrow = block.shape[1] <= BLOCK_COLUMNS
                 if self.width == self.capacity or not narrow:
                     break
-                block = self._new(self.image[:, self.width - block.shape[1] : self.width])
+                block = self._outside(self.image[:, self.width - block.shape[1] : self.width])
             if self.width < self.rank and narrow:
                 continue
             values, turn = self._ritz()
             residual, sizes = self._residual(values, turn)
             allowed = tolerance * np.abs(values) + ROUNDING * np.abs(values).max()
-            found = int((sizes <= allowed).sum())
-            self.run.progress.advance(0, f"{found} of {self.rank} vectors found")
-            enough = found >= self.rank or (self.width >= self.rank and self.multiplied >= products)
+            converged = int((sizes <= allowed).sum())
+            self.run.progress.advance(0, f"{converged} of {self.rank} vectors converged")
+            enough = converged >= self.rank or (self.width >= self.rank and self.multiplied >= products)
             if enough or self.width == self.size:
                 return values, self._vectors(values, turn[:, : self.rank])
             if self.width + BLOCKS_BETWEEN_CHECKS * BLOCK_COLUMNS > self.capacity < self.size:
                 self._restart(turn)
-            block = self._new(self._strongest(residual))
+            block = self._outside(self._strongest(residual))
             self._save(block)
 
     def _save(self, block: Array) -> None:
@@ -245,7 +245,7 @@ class _Search:
         )
 
     def _restore(self) -> Array | None:
-        """Take up a search that was interrupted; give the block that comes next."""
+        """Resume an interrupted search; return the next block, or None if there is none."""
         state = self.stage.restore()
         if state is None:
             return None
@@ -259,8 +259,8 @@ class _Search:
     def _random(self, columns: int) -> Array:
         return self.generator.standard_normal((self.size, columns), dtype=np.float32)
 
-    def _new(self, directions: Array) -> Array:
-        """Return what is new in some directions; when nothing is, the space is closed and anything else may come next."""
+    def _outside(self, directions: Array) -> Array:
+        """Return the part of directions outside the basis; if there is none, the space is invariant: add random ones."""
         known, room = self.basis[:, : self.width], self.capacity - self.width
         block = orthonormal(directions, self.run, known)[:, :room]
         if block.shape[1] == 0:
@@ -278,31 +278,31 @@ class _Search:
         self.multiplied += block.shape[1]
 
     def _ritz(self) -> tuple[Array, Array]:
-        """Rayleigh-Ritz: the wanted eigenvalues of H, and all its eigenvectors, the wanted first."""
+        """Return the leading eigenvalues of H, and all its eigenvectors in the same order (Rayleigh-Ritz)."""
         values, turn = eigh(self.small[: self.width, : self.width])
         order = _order(values, self.which)
         return values[order[: self.rank]], turn[:, order]
 
     def _residual(self, values: Array, turn: Array) -> tuple[Array, Array]:
-        """Return ``A Q y - lambda Q y`` of the wanted pairs, and its columns' lengths."""
-        wanted = turn[:, : values.size]
-        residual = times_small(self.image[:, : self.width], wanted, self.run)
-        subtract_product(residual, self.basis[:, : self.width], wanted * values, self.run)
+        """Return ``A Q y - lambda Q y`` of the leading pairs, and its columns' lengths."""
+        leading = turn[:, : values.size]
+        residual = times_small(self.image[:, : self.width], leading, self.run)
+        subtract_product(residual, self.basis[:, : self.width], leading * values, self.run)
         return residual, lengths(residual, self.run)
 
-    def _vectors(self, values: Array, wanted: Array) -> Array:
+    def _vectors(self, values: Array, leading: Array) -> Array:
         basis, image = self.basis[:, : self.width], self.image[:, : self.width]
-        return _one_more_product(times_small(basis, wanted, self.run), times_small(image, wanted, self.run), values)
+        return _one_more_product(times_small(basis, leading, self.run), times_small(image, leading, self.run), values)
 
     def _strongest(self, residual: Array) -> Array:
-        """Return the directions in which the residuals are longest together: their first left singular vectors."""
+        """Return the first left singular vectors of the residuals."""
         if residual.shape[1] <= BLOCK_COLUMNS:
             return residual
         _, vectors = eigh(inner(residual, residual, self.run))
         return times_small(residual, vectors[:, -BLOCK_COLUMNS:], self.run)
 
     def _restart(self, turn: Array) -> None:
-        """Keep the best Ritz vectors only."""
+        """Keep only the best Ritz vectors."""
         kept = turn[:, : self.kept]
         self.basis[:, : self.kept] = times_small(self.basis[:, : self.width], kept, self.run)
         self.image[:, : self.kept] = times_small(self.image[:, : self.width], kept, self.run)

@@ -1,7 +1,7 @@
-"""Dense tall matrices, in blocks of rows: products and orthonormal bases whose bytes do not depend on the workers.
+"""Tall dense matrices in blocks of rows: products and orthonormal bases whose bytes do not depend on the workers.
 
-A sum over rows is a list of partial sums of fixed blocks, added in the order of the blocks. All of this stays in the process
-that holds the matrices: to send them elsewhere takes longer than the work.
+A sum over rows adds the partial sums of fixed blocks in their order. All of this stays in the process that holds the
+matrices: sending them elsewhere takes longer than the work.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def times_small(tall: Array, small: Array, run: Run) -> Array:
 
 
 def subtract_product(target: Array, tall: Array, small: Array, run: Run) -> None:
-    """Do ``target -= tall @ small`` in place."""
+    """Compute ``target -= tall @ small`` in place."""
     small = np.ascontiguousarray(small, dtype=np.float32)
 
     def fill(first: int, last: int) -> None:
@@ -57,10 +57,10 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
 
 
 def orthonormal(tall: Array, run: Run, against: Array | None = None, cut: float = 1e-5) -> Array:
-    """Return an orthonormal basis of the columns, without what ``against`` (orthonormal itself) already spans.
+    """Return an orthonormal basis of the columns, orthogonal to the orthonormal columns of ``against``.
 
-    Directions of relative length below ``cut`` are rounding noise and are left out, so the basis may be narrower
-    than ``tall``. Each pass takes the inverse square root of the Gram matrix; the second repairs the first's rounding.
+    Directions of relative length below ``cut`` are rounding noise and are dropped, so the basis may be narrower
+    than ``tall``. Each pass applies the inverse square root of the Gram matrix; the second corrects the first's rounding.
     """
     basis = np.array(tall, dtype=np.float32)
     before = lengths(basis, run)
@@ -95,7 +95,7 @@ def lengths(tall: Array, run: Run) -> Array:
 
 
 def fix_signs(vectors: Array) -> Array:
-    """Return the sign of each column that makes its largest entry positive (the first of equals)."""
+    """Return the sign of each column that makes its largest entry (the first of ties) positive."""
     if vectors.size == 0:
         return np.ones(vectors.shape[1], dtype=np.float32)
     largest = np.abs(vectors).argmax(axis=0)

@@ -36,9 +36,6 @@ SMOOTH_STRETCHES, LEAST_TOKENS = 64, 1024
 #: The objective is computed with windows and noise of an epoch that is never trained.
 OBJECTIVE_EPOCH = 1 << 62
 
-#: The purpose of the random numbers that initialize the vectors.
-_START = 1
-
 #: More than the stretches of any epoch; it makes one number of an epoch and a stretch.
 _MOST_STRETCHES = 10**9
 
@@ -149,7 +146,7 @@ class SkipGram:
             return float(kernel.logistic_steps(samples, starts, part * PARTS + other, words, contexts, rate))
 
         pairs = sum(self.run.threads.map(draw, range(PARTS)))
-        shifts = self.run.generator(stretch.epoch, stretch.position).permutation(PARTS).tolist()
+        shifts = self.run.generator("rounds", stretch.epoch, stretch.position).permutation(PARTS).tolist()
         return math.fsum(over_cells(self.run, step, shifts)), pairs
 
     def excerpt(self, stretch: Stretch) -> Array:
@@ -200,7 +197,7 @@ class StochasticGradient:
 
     def solve(self, model: SkipGram, dimension: int, run: Run) -> Solution:
         """Train vectors of ``dimension`` numbers."""
-        words = small_start(run.generator(_START), model.shape[0], dimension)
+        words = small_start(run.generator("start"), model.shape[0], dimension)
         contexts = np.zeros((model.shape[1], padded(dimension)), dtype=np.float32)
         total = self.epochs * model.epoch_tokens
         done = pairs = 0
