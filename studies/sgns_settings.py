@@ -19,8 +19,9 @@ import firthian as ft
 from benchmarks import corpora
 from firthian.datasets import locate
 from firthian.disk.atomic import write_file
-from firthian.learn.likelihood import steps, unseen
-from firthian.learn.likelihood.alternating import solution, started, sweep
+from firthian.learn.likelihood.alternating import remember_start, solution, sweep
+from firthian.learn.likelihood.losses import choose_loss
+from firthian.learn.likelihood.updates import choose_update
 from firthian.learn.recipes import find_recipe
 from firthian.runtime.run import Run
 from studies.common import HELD_OUT, QUICK, SETS, SHORT, Study, arguments, corpus_path, score_cells, scores, table
@@ -243,11 +244,11 @@ def on_the_way(data: Any, stops: Sequence[int], size: int, options: dict[str, An
     settings = recipe.settings(options)
     model = recipe.load("model")(data, run, **recipe.part("model", settings))
     solver = recipe.load("solver")(**recipe.part("solver", settings))
-    factors = started(model, size, run)
-    treatment = unseen.choose(settings["unseen"])
-    rule = steps.choose(settings["step"], solver.damping_for(model), settings["prior_events"])
+    factors = remember_start(model, size, run)
+    loss = choose_loss(settings["unseen"])
+    update = choose_update(settings["step"], solver.damping_for(model), settings["prior_events"])
     for done, epochs in pairwise((0, *stops)):
-        sweep(model, factors, treatment, rule, epochs - done, settings["ridge"], run, f"sweeps-{epochs}")
+        sweep(model, factors, loss, update, epochs - done, settings["ridge"], run, f"sweeps-{epochs}")
         yield epochs, model, factors
 
 

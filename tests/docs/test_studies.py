@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from studies import common, overview
+from studies import common, emf, overview
 from studies.__main__ import STUDIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,3 +67,17 @@ def test_a_page_alone_computes_nothing_and_time_that_is_up_begins_nothing(
     with pytest.raises(SystemExit, match="out of time before row"):
         common.Study("some", quick=True, seconds=1e-9).row("row", lambda: pytest.fail("computed"))
     assert common.Study("some", quick=True).rows == {}
+
+
+def test_questions_are_split_by_the_seed() -> None:
+    words = [(f"a{n}", f"b{n}", f"a{m}", f"b{m}") for n in range(8) for m in range(8) if n != m]
+    taught, asked = emf.split_questions(words, 0.5, 1, strict=False)
+    assert len(taught) == 28
+    assert sorted([*taught, *asked]) == list(range(56))
+    assert taught.tolist() == emf.split_questions(words, 0.5, 1, strict=False)[0].tolist()
+    assert taught.tolist() != emf.split_questions(words, 0.5, 2, strict=False)[0].tolist()
+    parts = emf.split_questions(words, 0.5, 1, strict=True)
+    pairs = [{frozenset(pair) for n in part for pair in (words[n][:2], words[n][2:])} for part in parts]
+    assert pairs[0]
+    assert pairs[1]
+    assert not pairs[0] & pairs[1]

@@ -1,7 +1,7 @@
 """Losses of the exponential families and their derivatives, pair by pair, over compressed rows.
 
-eta = u·c + a + b is the linear predictor. ``rho`` is the pair's share in what every pair costs, seen or not: the expected
-noise k·x_i·x_j^a/Z of the binomial family, exp((2 - p)(a + b)) of those with a log link, a weight of the Gaussian.
+eta = u·c + a + b is the linear predictor. ``rho`` is the pair's noise share, the factor of the loss that every pair has, seen
+or not: the expected noise k·x_i·x_j^a/Z of the binomial family, exp((2 - p)(a + b)) with a log link, a weight of the Gaussian.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from firthian.arrays import Array
 
 GAUSSIAN, POISSON, TWEEDIE, BINOMIAL, NEGATIVE_BINOMIAL = 0, 1, 2, 3, 4
 
-#: What is taken off a seen pair, because the treatment of the unseen ones will add it for *every* pair: nothing, a
-#: quadratic in u·c, or what the pair would cost unseen.
+#: What is subtracted from a seen pair, because the treatment of unseen pairs adds it for *every* pair: nothing, a
+#: quadratic in u·c, or the loss the pair would have unseen.
 NOTHING, QUADRATIC, UNSEEN = 0, 1, 2
 
 
 @njit(cache=True, nogil=True, inline="always")
 def pair_slopes(family: int, parameter: float, x: float, eta: float, rho: float) -> tuple[float, float]:
-    """Return the derivative of a pair's loss by eta, and its expected curvature."""
+    """Return the first derivative of a pair's loss by eta, and the expected second one."""
     if family == BINOMIAL:
         sigma = 1 / (1 + np.exp(-eta))
         n = rho + x
@@ -39,7 +39,7 @@ def pair_slopes(family: int, parameter: float, x: float, eta: float, rho: float)
 
 @njit(cache=True, nogil=True, inline="always")
 def pair_loss(family: int, parameter: float, x: float, eta: float, rho: float) -> float:
-    """Return a pair's loss, minus the log likelihood without what does not depend on eta."""
+    """Return a pair's loss, the negative log likelihood without terms that do not depend on eta."""
     if family == BINOMIAL:
         # (rho + x)·log(1 + e^eta) - x·eta, with the binomial's n = rho + x (EMF's Q)
         return (rho + x) * (max(eta, 0.0) + np.log1p(np.exp(-abs(eta)))) - x * eta
@@ -57,7 +57,7 @@ def pair_loss(family: int, parameter: float, x: float, eta: float, rho: float) -
 
 @njit(cache=True, nogil=True, inline="always")
 def unseen_terms(family: int, parameter: float, product: float) -> tuple[float, float, float]:
-    """Return phi(u·c), its slope and its bend, where an unseen pair costs rho·phi.
+    """Return phi(u·c), its slope and its curvature, where the loss of an unseen pair is rho·phi.
 
     The negative binomial's theta·log(1 + mu/theta) does not split like this; Poisson's mu bounds it from above.
     """
@@ -76,7 +76,7 @@ def unseen_terms(family: int, parameter: float, product: float) -> tuple[float, 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def row_products(indices: Array, begin: int, number: int, vector: Array, right: Array, out: Array) -> None:
-    """``out[p] = vector · right[indices[begin + p]]``, four at a time: the vector is read once for them."""
+    """``out[p] = vector · right[indices[begin + p]]``, four at a time to read the vector once."""
     width = vector.size
     whole = number - number % 4
     for p in range(0, whole, 4):
@@ -100,7 +100,7 @@ def row_products(indices: Array, begin: int, number: int, vector: Array, right: 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def row_sum(indices: Array, begin: int, number: int, factors: Array, right: Array, out: Array) -> None:
-    """``out = sum_p factors[p]·right[indices[begin + p]]``, four at a time: the sum is written once for them."""
+    """``out = sum_p factors[p]·right[indices[begin + p]]``, four at a time to write the sum once."""
     width = out.size
     for k in range(width):
         out[k] = 0
@@ -126,32 +126,33 @@ def seen_rows(
     indices: Array,
     values: Array,
     weights: Array,
+    held_out: Array,
     left: Array,
     right: Array,
     left_bias: Array,
     right_bias: Array,
     left_share: Array,
     right_share: Array,
-    taken: int,
+    subtracted: int,
     moments: Array,
     nodes: Array,
     node_weights: Array,
     active: Array,
-    value_wanted: bool,
-    slope_wanted: bool,
+    with_value: bool,
+    with_slope: bool,
     first: int,
     last: int,
     gradient: Array,
     sums: Array,
 ) -> None:
-    """Add up the pairs that were seen, row by row, and fit the quadratic that stands for the unseen ones.
+    """Sum over the seen pairs of each row, and fit the quadratic that stands for the unseen ones.
 
     ``gradient`` gets the derivatives by the rows of ``left``; the columns of ``sums`` get the loss, the derivative by
-    the bias, the sum of curvatures, and intercept and bend of the quadratic. ``moments`` holds the sums of q_j, q_j·s and
-    q_j·s² over *all* contexts, s = u·c; without the seen ones they give mean and variance of s where nothing was seen.
+    the bias, the sum of curvatures, and intercept and curvature of the quadratic. ``moments`` holds the sums of q_j, q_j·s
+    and q_j·s² over *all* contexts, s = u·c; without the seen ones they give mean and variance of s over the unseen ones.
     For a normal s, E[phi'(s)·c] = E[phi']·E[c] + E[phi'']·Cov(c, s) (Stein's lemma): that is the quadratic.
-    ``weights`` replace the shares where they are given. Rows that are not ``active`` are passed over. A negative count
-    (without weights) is held out: the pair costs nothing, seen or unseen.
+    ``weights``, unless empty, replace the shares. Pairs marked in ``held_out``, unless that is empty, have no loss, seen or
+    unseen. Rows that are not ``active`` are skipped.
     """
     longest = 0
     for row in range(first, last):
@@ -165,16 +166,16 @@ def seen_rows(
         share = left_share[row]
         zeroth, first_moment, second_moment = 0.0, 0.0, 0.0
         row_products(indices, begin, number, left[row], right, products)
-        if taken == QUADRATIC:
+        if subtracted == QUADRATIC:
             for p in range(number):
                 product = np.float64(products[p])
                 q = right_share[np.uint64(indices[begin + p])]
                 zeroth += q
                 first_moment += q * product
                 second_moment += q * product * product
-        intercept, bend = 0.0, 0.0
+        intercept, curvature = 0.0, 0.0
         total = 0.0
-        if taken == QUADRATIC:
+        if subtracted == QUADRATIC:
             rest = moments[row, 0] - zeroth
             if rest > 1e-6 * moments[row, 0]:
                 mean = (moments[row, 1] - first_moment) / rest
@@ -189,8 +190,8 @@ def seen_rows(
                 terms = unseen_terms(family, parameter, mean + deviation * nodes[n])
                 level += node_weights[n] * terms[0]
                 slope += node_weights[n] * terms[1]
-                bend += node_weights[n] * terms[2]
-            intercept = slope - bend * mean
+                curvature += node_weights[n] * terms[2]
+            intercept = slope - curvature * mean
             total = share * rest * level
         bias_sum, mass = 0.0, 0.0
         for p in range(number):
@@ -200,32 +201,32 @@ def seen_rows(
             noise = share * right_share[other]
             rho = np.float64(weights[begin + p]) if weights.size > 0 else noise
             x = np.float64(values[begin + p])
-            held_out = x < 0 and weights.size == 0
-            if value_wanted:
-                if not held_out:
+            is_fitted = held_out.size == 0 or not held_out[begin + p]
+            if with_value:
+                if is_fitted:
                     total += pair_loss(family, parameter, x, eta, rho)
-                if taken == UNSEEN:
+                if subtracted == UNSEEN:
                     total -= noise * unseen_terms(family, parameter, product)[0]
-            if slope_wanted:
-                derivative, curvature = 0.0, 0.0
-                if not held_out:
-                    derivative, curvature = pair_slopes(family, parameter, x, eta, rho)
-                if taken == QUADRATIC:
-                    derivative -= noise * (intercept + bend * product)
-                    curvature -= noise * bend
-                elif taken == UNSEEN:
+            if with_slope:
+                derivative, second = 0.0, 0.0
+                if is_fitted:
+                    derivative, second = pair_slopes(family, parameter, x, eta, rho)
+                if subtracted == QUADRATIC:
+                    derivative -= noise * (intercept + curvature * product)
+                    second -= noise * curvature
+                elif subtracted == UNSEEN:
                     terms = unseen_terms(family, parameter, product)
                     derivative -= noise * terms[1]
-                    curvature -= noise * terms[2]
+                    second -= noise * terms[2]
                 bias_sum += derivative
-                mass += curvature
+                mass += second
                 products[p] = derivative
         sums[row, 0] = total
         sums[row, 1] = bias_sum
         sums[row, 2] = mass
         sums[row, 3] = intercept
-        sums[row, 4] = bend
-        if slope_wanted:
+        sums[row, 4] = curvature
+        if with_slope:
             row_sum(indices, begin, number, products, right, gradient[row])
 
 
@@ -247,7 +248,7 @@ def conjugate_rows(
 ) -> None:
     """Take steps of conjugate gradients towards each row's minimum of sum h·(l·r + a + b - z)² + l'·penalty·l.
 
-    ``out`` gets the new rows of ``left``. The weighted error never rises: each step is the best one in its direction.
+    ``out`` gets the new rows of ``left``. The weighted error never rises: each step is optimal in its direction.
     """
     width = left.shape[1]
     longest = 0
@@ -279,13 +280,13 @@ def conjugate_rows(
             for p in range(number):
                 products[p] *= weights[begin + p]
             row_sum(indices, begin, number, products, right, image)
-            bend = 0.0
+            curvature = 0.0
             for k in range(width):
                 image[k] += penalty[k] * direction[k]
-                bend += np.float64(direction[k]) * image[k]
-            if bend <= 0:
+                curvature += np.float64(direction[k]) * image[k]
+            if curvature <= 0:
                 break
-            length = np.float32(square / bend)
+            length = np.float32(square / curvature)
             before = square
             square = 0.0
             for k in range(width):
@@ -295,3 +296,27 @@ def conjugate_rows(
             ratio = np.float32(square / before)
             for k in range(width):
                 direction[k] = residual[k] + ratio * direction[k]
+
+
+@njit(cache=True, nogil=True)
+def seen_products(
+    indptr: Array, indices: Array, left: Array, right: Array, first: int, last: int, products: Array
+) -> None:
+    """``products[p] = left[row] · right[indices[p]]`` for the pairs of some rows."""
+    for row in range(first, last):
+        begin, end = indptr[row], indptr[row + 1]
+        row_products(indices, begin, end - begin, left[row], right, products[begin:end])
+
+
+@njit(cache=True, nogil=True)
+def mark_seen(indptr: Array, indices: Array, rows: Array, columns: Array, first: int, last: int, seen: Array) -> None:
+    """Set ``seen[p]`` to whether a pair is among compressed sparse rows with sorted columns."""
+    for p in range(first, last):
+        low, high = indptr[rows[p]], indptr[rows[p] + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < columns[p]:
+                low = middle + 1
+            else:
+                high = middle
+        seen[p] = low < indptr[rows[p] + 1] and indices[low] == columns[p]

@@ -1,4 +1,4 @@
-"""Weighted ridge regression of many words on one set of vectors, each word alone."""
+"""Weighted ridge regression of many words on one set of vectors, each word independently."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from firthian.arrays import Array
 #: Added to the ridge, as a share of the mean diagonal of the smaller Gram matrix.
 TINY = 1e-7
 
-#: A ridge below this share of the mean diagonal does not hide what rounding to float32 does to a singular Gram matrix.
+#: A ridge below this share of the mean diagonal does not mask rounding errors of a singular Gram matrix in float32.
 SMALL_RIDGE = 1e-4
 
-#: Rounding of float32.
+#: Machine epsilon of float32.
 EPSILON = float(np.finfo(np.float32).eps)
 
-#: From so many pairs on, conjugate gradients are quicker than a factorization; they stop at a residual of this share of the
-#: right side, or after so many steps.
+#: The number of pairs from which on conjugate gradients are faster than a factorization, the residual, relative to the right
+#: side, at which they stop, and their most steps.
 MANY_PAIRS, SMALL_RESIDUAL, MOST_STEPS = 64, 1e-6, 300
 
 
@@ -41,7 +41,7 @@ def _solve_positive(matrix: Array, right: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def _conjugate_gradients(rows: Array, y: Array, ridge: float) -> Array:
-    """Solve (AᵀA + mu I) v = Aᵀy by products alone; the ridge keeps the number of steps small."""
+    """Solve (AᵀA + mu I) v = Aᵀy by matrix-vector products; the ridge keeps the number of steps small."""
     residual = np.dot(y, rows)
     v = np.zeros(rows.shape[1], np.float32)
     direction = residual.copy()
@@ -64,9 +64,9 @@ def _conjugate_gradients(rows: Array, y: Array, ridge: float) -> Array:
 
 @njit(cache=True, nogil=True)
 def _least_squares(rows: Array, y: Array, ridge: float) -> Array:
-    """Return the shortest v of least |A v - y|² + mu |v|², for a mu that may be 0: by eigenvalues, in double precision.
+    """Return the minimum-norm v that minimizes |A v - y|² + mu |v|², where mu may be 0, by eigenvalues in double precision.
 
-    Directions in which A is no more than rounding are left out, as LAPACK does it: they would be all noise.
+    Directions in which A is within rounding error of 0 are dropped, as in LAPACK: they would be pure noise.
     """
     pairs, dimension = rows.shape
     wide = rows.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Products with sparse matrices in compressed rows, for a block of rows; every sum in one fixed order."""
+"""Products with matrices in compressed sparse rows, for a block of rows; every sum has one fixed order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def times_dense(indptr: Array, indices: Array, values: Array, dense: Array, firs
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def inner_products(indptr: Array, indices: Array, left: Array, right: Array, first: int, last: int, out: Array) -> None:
-    """``out[p] = left[row] · right[column]`` on the pattern; reassociated by the compiler, the same way each time."""
+    """``out[p] = left[row] · right[column]`` on the sparsity pattern; the compiler reassociates, always in the same way."""
     width = left.shape[1]
     for row in range(first, last):
         for p in range(indptr[row], indptr[row + 1]):

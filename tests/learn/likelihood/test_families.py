@@ -42,8 +42,8 @@ def test_derivatives_of_the_loss(family):
     # the expected curvature is the curvature at x = mu
     mean = family.inverse(eta, rho + X) if family.name == "binomial" else family.inverse(eta)
     total = X + rho - mean if family.name == "binomial" else rho
-    bend = (family.slope(mean, eta + step, total) - family.slope(mean, eta - step, total)) / (2 * step)
-    assert np.allclose(family.curvature(eta, rho, X), bend, rtol=1e-6)
+    curvature = (family.slope(mean, eta + step, total) - family.slope(mean, eta - step, total)) / (2 * step)
+    assert np.allclose(family.curvature(X, eta, rho), curvature, rtol=1e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=IDS)
@@ -107,11 +107,11 @@ def test_kernels_agree_with_the_family_and_with_the_slow_twin(family):
         assert np.isclose(kernel.pair_loss(*args), family.loss(x, eta, rho))
         slope, curvature = kernel.pair_slopes(*args)
         assert np.isclose(slope, family.slope(x, eta, rho))
-        assert np.isclose(curvature, family.curvature(eta, rho, x))
-        level, slope, bend = kernel.unseen_terms(family.code, family.parameter, eta)
-        assert np.allclose((level, slope, bend), family.unseen(eta))
+        assert np.isclose(curvature, family.curvature(x, eta, rho))
+        level, slope, curvature = kernel.unseen_terms(family.code, family.parameter, eta)
+        assert np.allclose((level, slope, curvature), family.unseen(eta))
         ahead, behind = (kernel.unseen_terms(family.code, family.parameter, eta + step)[1] for step in (1e-5, -1e-5))
-        assert np.isclose(bend, (ahead - behind) / 2e-5, rtol=1e-4, atol=1e-8)
+        assert np.isclose(curvature, (ahead - behind) / 2e-5, rtol=1e-4, atol=1e-8)
 
 
 @pytest.mark.parametrize(

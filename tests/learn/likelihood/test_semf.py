@@ -1,4 +1,4 @@
-"""Supervised EMF: what analogies add to the objective, how questions are divided, what is learned from them."""
+"""Supervised EMF: the objective with analogies, its gradients, and what is learned from them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import pytest
 
 import firthian as ft
 from firthian.errors import FirthianError
+from firthian.learn.likelihood import losses
 from firthian.learn.likelihood import model as ef
-from firthian.learn.likelihood import unseen
-from firthian.learn.likelihood.amemf import AMEMF
+from firthian.learn.likelihood.alternating import AMEMF
 from firthian.learn.likelihood.model import Factors
-from firthian.learn.likelihood.semf import SupervisedEMF, Taught, read_analogies, semf, split_questions
-from firthian.learn.likelihood.steps import LEAST_DAMPING, usual_damping
-from firthian.learn.likelihood.supervised import Supervised, WithAnalogies
+from firthian.learn.likelihood.semf import Analogies, AnalogyLoss, Supervised, SupervisedEMF, read_analogies, semf
+from firthian.learn.likelihood.updates import LEAST_DAMPING, auto_damping
 from firthian.runtime.run import Run
 from tests.learn.common import counts_of, random_counts
 from tests.reference import likelihood as twin
@@ -23,7 +22,7 @@ QUESTIONS = np.array([[0, 1, 2, 3], [4, 5, 0, 1], [0, 1, 2, 7]])
 
 def supervised(weight=0.3, size=12):
     matrix, counts = random_counts(size)
-    model = SupervisedEMF(ef.binomial(counts, Run()), Taught(QUESTIONS, 0), weight)
+    model = SupervisedEMF(ef.NegativeSampling(counts, Run()), Analogies(QUESTIONS, 0), weight)
     words, contexts = np.random.default_rng(0).normal(0, 0.4, (2, size, 3)).astype(np.float32)
     return model, Factors(words, contexts, np.zeros(size), np.zeros(size)), matrix
 
@@ -42,15 +41,15 @@ def slow_objective(model, factors, matrix, weight):
 
 def test_the_objective_is_equation_14():
     model, factors, matrix = supervised()
-    treatment = WithAnalogies(unseen.Exact(), model, factors)
-    found = treatment.losses(model.side("contexts", factors), Run(), 0).sum()
+    treatment = AnalogyLoss(losses.Exact(), model, factors)
+    found = treatment.values(model.side("contexts", factors), Run(), 0).sum()
     assert found == pytest.approx(slow_objective(model, factors, matrix, 0.3), rel=1e-5)
 
 
 @pytest.mark.parametrize("way", ["exact", "expanded"])
 def test_gradients_are_derivatives_of_equation_14(way):
     model, factors, matrix = supervised()
-    treatment = WithAnalogies(unseen.choose(way), model, factors)
+    treatment = AnalogyLoss(losses.choose_loss(way), model, factors)
     for which, part in (("words", factors.words), ("contexts", factors.contexts)):
         gradient = treatment.gradient(model.side(which, factors), Run(), 1).vectors
         towards = np.random.default_rng(1).normal(0, 1, part.shape).astype(np.float32)
@@ -73,16 +72,16 @@ def test_sweeps_lower_the_objective():
 def test_no_weight_and_no_file_are_plain_emf():
     _, counts = random_counts(30)
     plain = Supervised(epochs=3).solve(semf(counts, Run()), 4, Run()).words
-    model = SupervisedEMF(ef.binomial(counts, Run()), Taught(QUESTIONS, 0), 0.0)
+    model = SupervisedEMF(ef.NegativeSampling(counts, Run()), Analogies(QUESTIONS, 0), 0.0)
     assert np.allclose(Supervised(epochs=3).solve(model, 4, Run()).words, plain, atol=1e-4)
 
 
-def test_the_usual_damping_is_that_of_the_counts_not_of_the_questions():
+def test_the_auto_damping_is_that_of_the_counts_not_of_the_questions():
     counts = counts_of(1e5 * random_counts(30)[0])
-    model = SupervisedEMF(ef.binomial(counts, Run()), Taught(QUESTIONS, 0), 0.001)
+    model = SupervisedEMF(ef.NegativeSampling(counts, Run()), Analogies(QUESTIONS, 0), 0.001)
     solution = Supervised(epochs=1, damping="auto").solve(model, 4, Run())
-    assert solution.stats["damping"] == usual_damping(counts.total) == LEAST_DAMPING
-    assert usual_damping(model.pairs.values.sum()) > LEAST_DAMPING
+    assert solution.stats["damping"] == auto_damping(counts.total) == LEAST_DAMPING
+    assert auto_damping(model.pairs.values.sum()) > LEAST_DAMPING
 
 
 def test_questions_that_do_not_fit_the_memory_are_refused_before_the_work(tmp_path):
@@ -91,9 +90,7 @@ def test_questions_that_do_not_fit_the_memory_are_refused_before_the_work(tmp_pa
     words = counts.vocabulary.words
     path = tmp_path / "questions.txt"
     path.write_text(f"{words[0]} {words[1]} {words[2]} {words[3]}\n" * 200_000)
-    with pytest.raises(
-        FirthianError, match=r"200,000 analogies bring [\d,]+ pairs .* give fewer analogies, or --memory \d"
-    ):
+    with pytest.raises(FirthianError, match=r"200,000 analogies add [\d,]+ pairs .* use fewer analogies, or memory=\d"):
         ft.train(counts, "semf", vector_size=4, analogies=str(path), memory="256MB")
 
 
@@ -116,20 +113,6 @@ def test_what_is_taught_is_learned(tmp_path):
     assert distance(taught) < 0.8 * distance(plain)
 
 
-def test_questions_are_divided_by_the_seed():
-    words = [(f"a{n}", f"b{n}", f"a{m}", f"b{m}") for n in range(8) for m in range(8) if n != m]
-    one, two = split_questions(words, 0.5, 1, strict=False)
-    assert len(one) == 28
-    assert sorted([*one, *two]) == list(range(56))
-    assert np.array_equal(one, split_questions(words, 0.5, 1, strict=False)[0])
-    assert not np.array_equal(one, split_questions(words, 0.5, 2, strict=False)[0])
-    one, two = split_questions(words, 0.5, 1, strict=True)
-    pairs = [{frozenset(pair) for n in part for pair in (words[n][:2], words[n][2:])} for part in (one, two)]
-    assert pairs[0]
-    assert pairs[1]
-    assert not pairs[0] & pairs[1]
-
-
 def test_bad_files_are_told(tmp_path):
     _, counts = random_counts(10)
     path = tmp_path / "questions.txt"
@@ -142,8 +125,8 @@ def test_bad_files_are_told(tmp_path):
 
 def test_amemf_never_raises_the_loss_and_takes_the_papers_step():
     _, counts = random_counts(25)
-    solution = AMEMF(epochs=30).solve(ef.binomial(counts, Run()), 4, Run())
+    solution = AMEMF(epochs=30).solve(ef.NegativeSampling(counts, Run()), 4, Run())
     assert (np.diff(solution.objective) <= 1e-7 * solution.objective[0]).all()
-    slow = AMEMF(epochs=5, rate=6e-7).solve(ef.binomial(counts, Run()), 4, Run())
+    slow = AMEMF(epochs=5, rate=6e-7).solve(ef.NegativeSampling(counts, Run()), 4, Run())
     assert (np.diff(slow.objective) < 0).all()
     assert slow.objective[-1] > solution.objective[-1]

@@ -7,13 +7,13 @@ import pytest
 
 import firthian as ft
 from firthian.errors import FirthianError
+from firthian.learn.likelihood import losses
 from firthian.learn.likelihood import model as ef
-from firthian.learn.likelihood import unseen
 from firthian.learn.likelihood.alternating import sweep
-from firthian.learn.likelihood.cg_als import ConjugateGradients
 from firthian.learn.likelihood.iwlrls import IWLRLS
-from firthian.learn.likelihood.model import Factors, FirstStep
-from firthian.learn.likelihood.squares import LONGEST_RESPONSE, MOST_WEIGHT, AdagradSquares, in_cells
+from firthian.learn.likelihood.model import Factors
+from firthian.learn.likelihood.squares import LONGEST_RESPONSE, MOST_WEIGHT, AdagradSquares, FirstProblem, in_cells
+from firthian.learn.likelihood.updates import ConjugateGradients
 from firthian.learn.stochastic.cells import PARTS
 from firthian.runtime.executor import Threads
 from firthian.runtime.run import Run
@@ -52,7 +52,7 @@ def test_seen_pairs_get_the_weights_and_responses_of_the_family(context):
     matrix, counts = random_counts(25, context=context)
     model = ef.tweedie(counts, ALONE, power=1.4, truncate_weights=10.0)
     factors = random_factors(model)
-    solver = AdagradSquares()
+    solver = AdagradSquares(15, 0.1, losses.Expanded())
     rows, columns, response, weight = solver._seen(model, factors, ALONE)
     assert np.array_equal(np.sort(rows * 25 + columns), np.flatnonzero(matrix))
     eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
@@ -73,7 +73,7 @@ def test_weights_need_not_be_cut_off(recipe):
     none, huge = (ft.train(counts, recipe, truncate_weights=limit, **options) for limit in ("none", 1e9))
     assert np.allclose(none.matrix, huge.matrix, atol=1e-4)
     model = getattr(ef, recipe)(counts, ALONE, truncate_weights="none")
-    assert FirstStep(model).pairs.weights.max() == pytest.approx(1)
+    assert FirstProblem(model).pairs.weights.max() == pytest.approx(1)
     moved = ft.train(counts, recipe, truncate_weights="none", solver="adagrad", **options)
     assert moved.provenance.objective[-1] < 0.9 * moved.provenance.stats["objective_at_start"]
     with pytest.raises(ft.FirthianError, match="truncate_weights is so far above the largest count"):
@@ -91,7 +91,7 @@ def test_drawn_pairs_stand_for_all_that_were_never_seen():
     total = np.zeros_like(wanted)
     turns = 300
     for turn in range(turns):
-        rows, columns, response, weight = AdagradSquares()._drawn(model, factors, turn, ALONE)
+        rows, columns, response, weight = AdagradSquares(15, 0.1, losses.Expanded())._drawn(model, factors, turn, ALONE)
         assert np.allclose(response, eta[rows, columns] - 1, atol=1e-5)
         np.add.at(total, (rows, columns), weight / turns)
     assert (total[matrix > 0] == 0).all()
@@ -114,7 +114,9 @@ def test_a_first_step_is_not_longer_than_the_error(length, weight):
 
     before = predictor()
     target = np.array([before - 1], dtype=np.float32)
-    AdagradSquares(1, 0.1)._fit(model, factors, *pair, target, np.array([weight], dtype=np.float32), 1, ALONE, "one")
+    AdagradSquares(1, 0.1, losses.Expanded())._fit(
+        model, factors, (*pair, target, np.array([weight], dtype=np.float32)), 1, ALONE, "one"
+    )
     assert -1.01 < predictor() - before < -0.01
 
 
@@ -122,7 +124,7 @@ def test_weights_of_pairs_that_are_hardly_ever_drawn_are_cut_and_counted():
     _, counts = random_counts(25)
     model = ef.poisson(counts, ALONE)
     factors = random_factors(model, scale=3.0)
-    solver = AdagradSquares()
+    solver = AdagradSquares(15, 0.1, losses.Expanded())
     assert solver._drawn(model, factors, 1, ALONE)[3].max() <= MOST_WEIGHT
     assert solver.clipped_weights > 0
 
@@ -133,14 +135,14 @@ def test_adagrad_and_conjugate_gradients_end_at_one_value_from_a_common_start():
     counts = counts_of(np.exp(u @ c.T + 1), context="left")
     model = ef.tweedie(counts, ALONE)
     start = random_factors(model)
-    before = unseen.Ignored().losses(FirstStep(model).side("words", start), ALONE, 0).sum()
+    before = losses.SeenOnly().values(FirstProblem(model).side("words", start), ALONE, 0).sum()
     first, second = (Factors(*(part.copy() for part in vars(start).values())) for _ in range(2))
-    passes = AdagradSquares(400, 0.1).first(model, first, ALONE)
-    sweeps = sweep(FirstStep(model), second, unseen.Ignored(), ConjugateGradients(4), 60, 0.0, ALONE)
+    passes = AdagradSquares(400, 0.1, losses.Expanded()).first(model, first, ALONE)
+    sweeps = sweep(FirstProblem(model), second, losses.SeenOnly(), ConjugateGradients(4), 60, 0.0, ALONE)
     # the planted model fits exactly
     assert passes[-1] < 1e-3 * before
     assert sweeps[-1] < 1e-3 * before
-    after = unseen.Ignored().losses(FirstStep(model).side("words", first), ALONE, 0).sum()
+    after = losses.SeenOnly().values(FirstProblem(model).side("words", first), ALONE, 0).sum()
     assert passes[-1] == pytest.approx(after, rel=0.01)
 
 
@@ -151,7 +153,7 @@ def test_iterations_by_adagrad_lower_the_deviance_as_sweeps_do():
     adagrad = IWLRLS(iterations=4, solver="adagrad", unseen="exact", epochs=20).solve(model, DIMENSION, ALONE)
     sweeps = IWLRLS(iterations=4, unseen="exact").solve(model, DIMENSION, ALONE)
     nothing = Factors(*np.zeros((2, 60, DIMENSION), dtype=np.float32), *model.marginals())
-    independent = unseen.Exact().losses(model.side("words", nothing), ALONE, 0).sum()
+    independent = losses.Exact().values(model.side("words", nothing), ALONE, 0).sum()
     start = adagrad.stats["objective_at_start"]
     assert len(adagrad.stats["passes"]) == 4
     # the first iteration knows nothing of unseen pairs, and is worse than independence
@@ -164,7 +166,7 @@ def test_biases_that_are_not_fitted_stay_at_the_marginals():
     for bias in ("none", "row", "both"):
         model = ef.tweedie(counts, ALONE, bias=bias)
         factors = random_factors(model)
-        AdagradSquares(3).first(model, factors, ALONE)
+        AdagradSquares(3, 0.1, losses.Expanded()).first(model, factors, ALONE)
         rows, columns = model.marginals()
         assert np.allclose(factors.word_bias, rows, atol=1e-6) == (bias == "none")
         assert np.allclose(factors.context_bias, columns, atol=1e-6) == (bias != "both")
@@ -191,7 +193,7 @@ def test_adagrad_stops_early_and_finds_a_power_too():
 
 def test_bad_input_is_told():
     _, counts = random_counts(10)
-    with pytest.raises(FirthianError, match="no ridge"):
+    with pytest.raises(FirthianError, match="solver=adagrad does not support a ridge"):
         ft.train(counts, "tweedie", vector_size=2, solver="adagrad", ridge=1.0)
     for wrong in ("1.5", "0", "many"):
         with pytest.raises(FirthianError, match="epochs must be a whole number of at least 1 or auto"):

@@ -1,1 +1,1 @@
-"""Exponential families: likelihoods of the counts themselves."""
+"""Exponential families: models that maximize the likelihood of the counts."""

@@ -1,107 +1,189 @@
-"""Sweeps over the two sides of an exponential family model: contexts, then words, each by one step."""
+"""Sweeps over the two sides of an exponential family model: contexts, then words, each by one update."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
-from firthian.learn.likelihood import steps, unseen
-from firthian.learn.likelihood.model import Factors
-from firthian.learn.recipe import LARGE_TEXT
+from firthian.learn.likelihood import losses
+from firthian.learn.likelihood.losses import Loss
+from firthian.learn.likelihood.model import Factors, Side, Which
+from firthian.learn.likelihood.updates import GradientDescent, Update, auto_damping, choose_update, penalties
+from firthian.learn.recipe import LARGE_TEXT, Combine
 from firthian.learn.solver import Solution
+from firthian.options import Option
 from firthian.runtime.run import Run
-from firthian.vectors.transform import combine
+from firthian.vectors.transform import COMBINATIONS, combine
 
 #: ``epochs=auto``, below LARGE_TEXT and from there on.
 USUAL_EPOCHS, MANY_EPOCHS = 6, 8
 
+_START = 0xA3E
 
+Ridge = Annotated[float, Option("weight of the squared lengths of all vectors", low=0)]
+Unseen = Annotated[
+    str,
+    Option("unseen pairs: by a quadratic, all one by one, or a sample", choices=("expanded", "exact", "sampled")),
+]
+SampledZeros = Annotated[int, Option("contexts drawn for unseen=sampled", low=1)]
+
+
+class TwoSided(Protocol):
+    """A model whose two sides are fitted in turn."""
+
+    def side(self, which: Which, factors: Factors) -> Side:
+        """Return the half problem of ``words`` or ``contexts``."""
+
+
+class FactorModel(TwoSided, Protocol):
+    """A model with a vector for each of ``words`` words and contexts; ``bias`` is ``none``, ``row`` or ``both``."""
+
+    words: int
+    bias: str
+
+    def stats(self) -> dict[str, Any]:
+        """Return facts for the record."""
+
+
+class StartingModel(FactorModel, Protocol):
+    """A model that computes its own starting values."""
+
+    def start(self, dimension: int) -> Factors:
+        """Return starting values."""
+
+
+class SweptModel(StartingModel, Protocol):
+    """What ``Alternating`` needs of a model."""
+
+    counts: Counts
+
+    def total(self) -> float:
+        """Return the sum of all counts."""
+
+
+@dataclass
 class Alternating:
-    """``epochs`` sweeps (``auto``: more for much text). Contexts come first: words have a good start, contexts begin at 0.
+    """``epochs`` sweeps (``auto``: more for much text). Contexts come first: words have a good start, contexts are 0.
 
-    ``unseen`` says how the pairs that were never seen are treated (see ``unseen.py``), ``step`` how far a step
-    goes (``firthian.learn.likelihood.steps``); a ``damping`` of ``auto`` depends on how much was counted, and ``prior_events``
-    shorten the steps of rare words. A ``combine`` that is a number adds so much of the contexts to the words. ``center``
-    takes a mean off all word vectors. The objective after each sweep is what the treatment gives, plus the ridge.
+    ``unseen`` selects the treatment of unseen pairs (``losses.py``), ``step`` the update (``updates.py``); ``damping=auto``
+    depends on the counts, and ``prior_events`` shorten the steps of rare words. A number as ``combine`` adds this share of
+    the contexts to the words. ``center`` subtracts a mean from all word vectors.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("side", "start", "stats")
+    epochs: Annotated[
+        int | str, Option("sweeps over contexts and words; auto: 6, or 8 from 50 M tokens", low=1, words=("auto",))
+    ] = "auto"
+    unseen: Unseen = "expanded"
+    sampled_zeros: SampledZeros = 2048
+    step: Annotated[
+        str,
+        Option("damped: few sweeps, better vectors; newton: lower loss, by line search", choices=("damped", "newton")),
+    ] = "damped"
+    damping: Annotated[
+        float | str,
+        Option(
+            "smaller values take longer steps; auto: 0.1, up to 0.3 below 15 M tokens",
+            low=1e-3,
+            high=100,
+            words=("auto",),
+            only_with=("step", "damped"),
+        ),
+    ] = "auto"
+    prior_events: Annotated[
+        float, Option("events added to each row's own, to overfit rare words less", low=0, only_with=("step", "damped"))
+    ] = 1000.0
+    ridge: Ridge = 0.0
+    combine: Annotated[
+        float | str,
+        Option("share of context vectors added to word vectors; or u, u+c, mean", low=0, high=10, words=COMBINATIONS),
+    ] = 0.1
+    center: Annotated[bool, Option("subtract the mean word vector, frequent words weighing more")] = True
 
-    def __init__(
-        self,
-        epochs: int | str = USUAL_EPOCHS,
-        unseen: str = "expanded",
-        step: str = "damped",
-        damping: float | str = 0.1,
-        prior_events: float = 0.0,
-        ridge: float = 0.0,
-        sampled_zeros: int = 2048,
-        combine: str | float = "u",
-        center: bool = False,
-    ) -> None:
-        self.epochs = epochs
-        self.unseen = unseen
-        self.step = step
-        self.damping = damping
-        self.prior_events = prior_events
-        self.ridge = ridge
-        self.sampled_zeros = sampled_zeros
-        self.combine = combine
-        self.center = center
-
-    def solve(self, model: Any, dimension: int, run: Run) -> Solution:
+    def solve(self, model: SweptModel, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
         if self.unseen == "exact":
-            unseen.check_dense(model.words, dimension, run)
-        factors = started(model, dimension, run)
-        treatment = unseen.choose(self.unseen, self.sampled_zeros)
+            losses.check_dense(model.words, dimension, run)
+        factors = remember_start(model, dimension, run)
         damping = self.damping_for(model)
-        rule = steps.choose(self.step, damping, self.prior_events)
-        objective = sweep(model, factors, treatment, rule, self.epochs_for(model), self.ridge, run)
-        stats = {"unseen": self.unseen, "halved_rows": rule.halved, "kept_rows": rule.kept, "damping": damping}
+        update = choose_update(self.step, damping, self.prior_events)
+        objective = sweep(
+            model, factors, self.loss_for(model, factors), update, self.epochs_for(model), self.ridge, run
+        )
+        stats = {"unseen": self.unseen, "halved_rows": update.halved, "kept_rows": update.kept, "damping": damping}
         return solution(model, factors, objective, self.combine, stats, self.center)
 
     @staticmethod
     def usual_epochs(settings: Mapping[str, Any], tokens: int) -> int:
-        """Return what ``epochs=auto`` is for so many tokens: much text is not fitted too closely as soon."""
+        """Return ``epochs=auto`` for a number of tokens: a large corpus is overfitted later."""
         return MANY_EPOCHS if tokens >= LARGE_TEXT else USUAL_EPOCHS
 
-    def epochs_for(self, model: Any) -> int:
-        """Return the sweeps that are set, or the usual ones for the model's text."""
+    def epochs_for(self, model: SweptModel) -> int:
+        """Return the number of sweeps, for the model's corpus if it is ``auto``."""
         if self.epochs == "auto":
             return self.usual_epochs({}, int(model.counts.vocabulary.counts.sum()))
         return int(self.epochs)
 
-    def damping_for(self, model: Any) -> float:
-        """Return the damping that is set, or the usual one for the model's counts."""
-        if self.damping == "auto":
-            return steps.usual_damping(float(model.pairs.values.sum(dtype=np.float64)))
-        return float(self.damping)
+    def damping_for(self, model: SweptModel) -> float:
+        """Return the damping, for the model's counts if it is ``auto``."""
+        return auto_damping(model.total()) if self.damping == "auto" else float(self.damping)
+
+    def loss_for(self, model: SweptModel, factors: Factors) -> Loss:
+        """Return the loss to minimize."""
+        return losses.choose_loss(self.unseen, self.sampled_zeros)
 
 
-def started(model: Any, dimension: int, run: Run) -> Factors:
-    """Return the model's own start; it takes a while, so it is not computed twice."""
+@dataclass
+class AMEMF:
+    """Algorithm 1 of Li et al. 2015: alternating gradient descent on every pair.
+
+    ``rate`` is the paper's constant step, or ``auto``: the inverse of each row's Lipschitz bound, recomputed each turn.
+    Vectors start small and random, contexts included, as in the paper.
+    """
+
+    epochs: Annotated[int, Option("turns of contexts and words", low=1)] = 200
+    rate: Annotated[
+        float | str, Option("step length; auto: each row's longest safe one (the paper: 6e-7)", low=0, words=("auto",))
+    ] = "auto"
+    ridge: Ridge = 0.0
+    combine: Combine = "u"
+
+    def solve(self, model: FactorModel, dimension: int, run: Run) -> Solution:
+        """Take ``epochs`` turns."""
+        shape = model.words, dimension
+        words, contexts = (
+            (run.generator(_START, side).standard_normal(shape) / np.sqrt(dimension)).astype(np.float32)
+            for side in range(2)
+        )
+        factors = Factors(words, contexts, np.zeros(model.words), np.zeros(model.words))
+        objective = sweep(model, factors, losses.Exact(), GradientDescent(self.rate), self.epochs, self.ridge, run)
+        return solution(model, factors, objective, self.combine, {"unseen": "exact"})
+
+
+def remember_start(model: StartingModel, dimension: int, run: Run) -> Factors:
+    """Return the model's starting values, which are saved because they take a while to compute."""
     return Factors(**run.remember("factors", lambda: vars(model.start(dimension))))
 
 
 def sweep(
-    model: Any,
-    factors: Any,
-    treatment: unseen.Unseen,
-    rule: steps.Step,
+    model: TwoSided,
+    factors: Factors,
+    loss: Loss,
+    update: Update,
     epochs: int,
     ridge: float,
     run: Run,
     name: str = "sweeps",
     turns: int = 0,
 ) -> list[float]:
-    """Take ``epochs`` sweeps in place, saved as the stage ``name``; give the objective at the start and after each.
+    """Take ``epochs`` sweeps in place, saved as the stage ``name``; return the objective at the start and after each.
 
-    ``turns`` have been taken before, so that what is drawn anew at each turn is not drawn again.
+    ``turns`` is the number of earlier half sweeps, so that random draws differ from theirs.
     """
     objective: list[float] = []
     run.progress.start("sweeps", 2 * epochs)
@@ -111,46 +193,52 @@ def sweep(
         for part, array in state.arrays.items():
             getattr(factors, part)[...] = array
         objective += state.values["objective"]
-        rule.halved, rule.kept = state.values["halved"], state.values["kept"]
+        update.halved, update.kept = state.values["halved"], state.values["kept"]
         run.progress.advance(state.step)
     for number in range(state.step if state is not None else 0, 2 * epochs):
         half, turn = number % 2, turns + number + 1
-        side = model.side(("contexts", "words")[half], factors)
+        side = model.side("words" if half else "contexts", factors)
         # The loss at the start of a sweep is the one after the last: it costs little beside the gradient.
-        gradient = unseen.NO_GRADIENT
-        if half == 0 or rule.needs_gradient:
-            gradient = treatment.gradient(side, run, turn, value=half == 0 or rule.needs_value)
+        gradient = losses.NO_GRADIENT
+        if half == 0 or update.needs_gradient:
+            gradient = loss.gradient(side, run, turn, value=half == 0 or update.needs_value)
         if half == 0:
-            _note(objective, float(gradient.losses.sum()), factors, ridge, run)
-        rule.move(side, gradient, treatment, run, turn, ridge)
+            objective.append(_objective(gradient.losses, factors, ridge, len(objective)))
+        update.move(side, gradient, loss, run, turn, ridge)
         run.progress.advance(1, f"objective {objective[-1]:.6g}")
-        stage.save(number + 1, vars(factors), objective=objective, halved=rule.halved, kept=rule.kept)
-    _note(objective, float(treatment.losses(model.side("contexts", factors), run, 0).sum()), factors, ridge, run)
-    return objective
+        stage.save(number + 1, vars(factors), objective=objective, halved=update.halved, kept=update.kept)
+    last = loss.values(model.side("contexts", factors), run, 0)
+    return [*objective, _objective(last, factors, ridge, len(objective))]
 
 
-def _note(objective: list[float], loss: float, factors: Any, ridge: float, run: Run) -> None:
-    objective.append(
-        loss + float(sum(steps.penalties(part, ridge).sum() for part in (factors.words, factors.contexts)))
-    )
-    if not np.isfinite(objective[-1]):
+def _objective(values: Array, factors: Factors, ridge: float, sweeps: int) -> float:
+    """Return the sum of losses and the ridge penalty; raise if it is not finite."""
+    penalty = float(sum(penalties(part, ridge).sum() for part in (factors.words, factors.contexts)))
+    total = float(values.sum()) + penalty
+    if not np.isfinite(total):
         raise FirthianError(
-            f"the objective is not a number after {len(objective) - 1} sweeps",
-            hint="raise damping or ridge, such as --set damping=1, give --set step=newton, or lower the rate",
+            f"the objective is not a number after {sweeps} sweeps",
+            hint="raise `damping` (such as `damping=1`) or `ridge`, set `step=newton`, or lower `rate`",
         )
+    return total
 
 
 def solution(
-    model: Any, factors: Any, objective: list[float], how: str | float, stats: dict[str, Any], center: bool = False
+    model: FactorModel,
+    factors: Factors,
+    objective: list[float],
+    combination: str | float,
+    stats: dict[str, Any],
+    center: bool = False,
 ) -> Solution:
-    """Make a solution of the factors; the first number of ``objective`` is the one at the start.
+    """Build a solution from the factors; the first number of ``objective`` is the one at the start.
 
-    A number as ``how`` is the share of the contexts: words are u + how·(|u|/|c|)·c, where |u| and |c| are the usual distances
-    from their means. Contexts know what a word occurs with, so that related words come closer.
+    A number as ``combination`` is the share of the contexts: words are u + share·(|u|/|c|)·c, where |u| and |c| are the root
+    mean squared distances from their means. Contexts represent what a word occurs with, so related words move closer.
 
-    ``center`` takes a mean vector off all words, which says nothing of any of them; it is kept beside them. Words weigh as the
-    square root of their events: alike, rare ones, whose vectors are mostly noise, would outvote all others; as their events, a
-    few function words would.
+    ``center`` subtracts a mean vector, which is saved with the vectors. Words are weighted by the square root of their
+    events: with equal weights, rare words, whose vectors are mostly noise, would dominate; weighted by events, a few function
+    words would.
     """
     extras = {}
     if model.bias != "none":
@@ -160,12 +248,13 @@ def solution(
     facts = {**stats, "objective_at_start": objective[0], **model.stats()}
     weights = np.sqrt(model.side("words", factors).events)
     weights /= weights.sum()
-    if isinstance(how, str):
-        words = np.ascontiguousarray(combine(factors.words, factors.contexts, how))
+    if isinstance(combination, str):
+        words = np.ascontiguousarray(combine(factors.words, factors.contexts, combination))
     else:
-        # with it, and with the mean, u can be had back
-        facts["context_factor"] = how * _spread(factors.words, weights) / max(_spread(factors.contexts, weights), 1e-12)
-        words = factors.words + np.float32(facts["context_factor"]) * factors.contexts
+        # saved, like the mean, so that u can be recovered
+        factor = combination * _spread(factors.words, weights) / max(_spread(factors.contexts, weights), 1e-12)
+        facts["context_factor"] = factor
+        words = factors.words + np.float32(factor) * factors.contexts
     if center:
         extras["mean_vector"] = _weighted_mean(words, weights).astype(np.float32)
         words = words - extras["mean_vector"]
@@ -179,6 +268,6 @@ def _weighted_mean(vectors: Array, weights: Array) -> Array:
 
 
 def _spread(vectors: Array, weights: Array) -> float:
-    """Return the root of the mean squared distance of vectors from their mean."""
+    """Return the root mean squared distance of vectors from their mean."""
     mean = _weighted_mean(vectors, weights)
     return float(np.sqrt(max(np.einsum("i,ij,ij->", weights, vectors, vectors) - mean @ mean, 0.0)))

@@ -1,9 +1,9 @@
-"""Exponential dispersion families: what a count is taken to be, given its mean.
+"""Exponential dispersion families: the distribution of a count, given its mean.
 
-A family says how the linear predictor eta gives the mean (``inverse``), how the variance depends on it, and with that the
-weights h and pseudo-responses z of iteratively reweighted least squares, and the loss with its derivatives.
-x is an observed count, mu its mean; the binomial family needs the number of trials n too (``trials``), there
-mu = n·pi. Any non-negative real x will do: the losses only need weights.
+A family defines the mean as a function of the linear predictor eta (``inverse``), the variance as a function of the mean, and
+with these the weights h and pseudo-responses z of iteratively reweighted least squares, and the loss with its derivatives.
+x is an observed count, mu its mean; the binomial family also needs the number of trials n (``trials``), where
+mu = n·pi. Counts x may be any non-negative real numbers.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from firthian.errors import FirthianError
 
 
 class Family:
-    """What every family offers. ``rho`` is a pair's share of what every pair costs (``firthian.kernels.likelihood``)."""
+    """The interface of a family. ``rho`` is a pair's noise share (``firthian.kernels.likelihood``)."""
 
     name: ClassVar[str] = ""
     #: The family's number in the kernels.
     code: ClassVar[int] = -1
-    #: Which biases make sense: none where the link is not the logarithm.
+    #: The biases it supports: none if the link is not the logarithm.
     biases: ClassVar[tuple[str, ...]] = ("none", "row", "both")
-    #: p or theta, for the kernels.
+    #: p or theta, passed to the kernels.
     parameter: float = 0.0
-    #: An unseen pair costs exp(share_power·(a + b))·phi(u·c).
+    #: The loss of an unseen pair is exp(share_power·(a + b))·phi(u·c).
     share_power: float = 0.0
 
     def link(self, mu: Any, trials: Any = 1.0) -> Any:
@@ -41,31 +41,31 @@ class Family:
         raise NotImplementedError
 
     def weight(self, mu: Any, trials: Any = 1.0) -> Any:
-        """h = (d mu / d eta)² / variance."""
+        """Return h = (d mu / d eta)² / variance."""
         raise NotImplementedError
 
     def response(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """z = eta + (x - mu)·(d eta / d mu)."""
+        """Return z = eta + (x - mu)·(d eta / d mu)."""
         return self.link(mu, trials) + (x - mu) / mu
 
     def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """Twice the log likelihood that mu = x would gain."""
+        """Return twice the difference in log likelihood between mu = x and this mean."""
         raise NotImplementedError
 
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
-        """Return minus the log likelihood, without what does not depend on eta."""
+        """Return the negative log likelihood, without terms that do not depend on eta."""
         raise NotImplementedError
 
     def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """Return the derivative of the loss by eta."""
         raise NotImplementedError
 
-    def curvature(self, eta: Any, rho: Any = 0.0, x: Any = 0.0) -> Any:
+    def curvature(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """Return the expected second derivative of the loss by eta."""
         return self.weight(np.exp(eta))
 
     def unseen(self, product: Any) -> tuple[Any, Any, Any]:
-        """Return phi(u·c), its slope and its bend, where an unseen pair costs rho·phi."""
+        """Return phi(u·c), its slope and its curvature, where the loss of an unseen pair is rho·phi."""
         raise NotImplementedError
 
 
@@ -99,14 +99,14 @@ class Gaussian(Family):
         return (x - mu) ** 2
 
     def loss(self, x: Any, eta: Any, rho: Any = 1.0) -> Any:
-        """rho·(x - eta)²/2; rho is a weight here."""
+        """rho·(x - eta)²/2, where rho is a weight."""
         return 0.5 * rho * (x - eta) ** 2
 
     def slope(self, x: Any, eta: Any, rho: Any = 1.0) -> Any:
         """rho·(eta - x)."""
         return rho * (eta - x)
 
-    def curvature(self, eta: Any, rho: Any = 1.0, x: Any = 0.0) -> Any:
+    def curvature(self, x: Any, eta: Any, rho: Any = 1.0) -> Any:
         """rho."""
         return rho + np.zeros_like(eta)
 
@@ -147,17 +147,17 @@ class Poisson(Family):
 
 
 class Tweedie(Family):
-    """Variance mu^p with 1 < p < 2, log link: sums of a Poisson number of gamma variables, so real-valued counts fit."""
+    """Variance mu^p with 1 < p < 2, log link: sums of a Poisson number of gamma variables, so counts may be real numbers."""
 
     name, code = "tweedie", 2
 
     def __init__(self, power: float = 1.25) -> None:
         if not 1 <= power <= 2:
-            raise FirthianError(f"power must be a number from 1 to 2, got {power!r}", hint="1.25 is the paper's")
+            raise FirthianError(f"`power` must be a number from 1 to 2, got {power!r}", hint="the paper uses 1.25")
         if power in (1, 2):
             raise FirthianError(
-                f"a power of {power:g} is no Tweedie family of its own",
-                hint="use the recipe poisson for 1" if power == 1 else "take a power below 2, such as 1.9",
+                f"a Tweedie family needs a `power` between 1 and 2, got {power:g}",
+                hint="use the recipe poisson for 1" if power == 1 else "choose a value below 2, such as 1.9",
             )
         self.parameter = power
         self.share_power = 2 - power
@@ -176,7 +176,7 @@ class Tweedie(Family):
         return 2 * (x ** (2 - p) / ((1 - p) * (2 - p)) - x * mu ** (1 - p) / (1 - p) + mu ** (2 - p) / (2 - p))
 
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
-        """mu^(2-p)/(2-p) - x·(mu^(1-p) - 1)/(1-p): the 1 keeps it small as p approaches 1."""
+        """mu^(2-p)/(2-p) - x·(mu^(1-p) - 1)/(1-p); the 1 keeps it bounded as p approaches 1."""
         p = self.parameter
         first = np.exp((2 - p) * eta) / (2 - p)
         return first if _is_zero(x) else first - x * np.expm1((1 - p) * eta) / (1 - p)
@@ -194,7 +194,7 @@ class Tweedie(Family):
 
 
 class LogGaussian(Tweedie):
-    """Constant variance with a log link: Tweedie's formulas at p = 0, so h = mu² and the loss is (x - mu)²/2 and a constant."""
+    """Constant variance with a log link: Tweedie's formulas at p = 0, so h = mu² and the loss is (x - mu)²/2 + constant."""
 
     name = "gaussian-log"
 
@@ -207,13 +207,13 @@ class LogGaussian(Tweedie):
 
 
 class NegativeBinomial(Family):
-    """Variance mu + mu²/theta, log link. The paper gives it Poisson's weight; it is mu/(1 + mu/theta)."""
+    """Variance mu + mu²/theta, log link. The paper uses Poisson's weight; the correct one is mu/(1 + mu/theta)."""
 
     name, code, share_power = "negative-binomial", 4, 1.0
 
     def __init__(self, theta: float = 1.0) -> None:
         if not theta > 0:
-            raise FirthianError(f"theta must be above 0, got {theta!r}", hint="a large theta is nearly Poisson")
+            raise FirthianError(f"`theta` must be positive, got {theta!r}", hint="large values approach Poisson")
         self.parameter = theta
 
     def variance(self, mu: Any, trials: Any = 1.0) -> Any:
@@ -239,13 +239,13 @@ class NegativeBinomial(Family):
         return (mu - x) / (1 + mu / self.parameter)
 
     def unseen(self, product: Any) -> tuple[Any, Any, Any]:
-        """phi = e^s: Poisson's, which bounds its own from above."""
+        """phi = e^s: Poisson's, an upper bound on its own."""
         value = np.exp(product)
         return value, value, value
 
 
 class Binomial(Family):
-    """n trials with chance pi, logit link; n = rho + x gives SGNS and EMF. The paper's weight lacks the n."""
+    """n trials with probability pi, logit link; n = rho + x is SGNS and EMF. The paper's weight lacks the n."""
 
     name, code, biases = "binomial", 3, ("none",)
 
@@ -281,7 +281,7 @@ class Binomial(Family):
         """(rho + x)·sigma(eta) - x."""
         return (rho + x) * _sigma(eta) - x
 
-    def curvature(self, eta: Any, rho: Any = 0.0, x: Any = 0.0) -> Any:
+    def curvature(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """(rho + x)·sigma(eta)·sigma(-eta)."""
         sigma = _sigma(eta)
         return (rho + x) * sigma * (1 - sigma)
@@ -293,12 +293,12 @@ class Binomial(Family):
 
 
 def _is_zero(x: Any) -> bool:
-    """Return whether all counts are 0: mu^(1-p) may then overflow, and 0 times infinity is no number."""
+    """Return whether all counts are 0: mu^(1-p) may then overflow, and 0 times infinity is NaN."""
     return bool(np.ndim(x) == 0 and x == 0)
 
 
 def _sigma(eta: Any) -> Any:
-    # e^-eta overflows float32 below -88, to an infinity whose inverse is the right 0
+    # e^-eta overflows float32 below -88, to an infinity whose inverse is 0, as it should be
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-eta))
 
@@ -308,6 +308,6 @@ def _softplus(eta: Any) -> Any:
 
 
 def _x_log(x: Any, mu: Any) -> Any:
-    """x·log(x/mu), 0 where x is."""
+    """Return x·log(x/mu), 0 where x is 0."""
     ratio = np.divide(x, mu, out=np.ones(np.broadcast(x, mu).shape), where=np.asarray(x) > 0)
     return x * np.log(ratio)

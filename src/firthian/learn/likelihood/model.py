@@ -1,14 +1,14 @@
-"""Counts as draws from an exponential family whose predictor is of low rank: X[i, j] ~ family(eta), eta = u·c + a + b.
+"""Counts drawn from an exponential family whose predictor has low rank: X[i, j] ~ family(eta), eta = u·c + a + b.
 
-GloVe, skip-gram, SGNS, EMF and the SVD are members: a family, biases or none, a treatment of the pairs that were never
-seen (``unseen.py``), and a number of iterations. docs/derivations/exponential_family.md has the mathematics.
+GloVe, skip-gram, SGNS, EMF and the SVD are members: each is a family, a choice of biases, a treatment of unseen pairs
+(``losses.py``) and a number of iterations. docs/derivations/exponential_family.md has the derivations.
 """
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
@@ -24,139 +24,106 @@ from firthian.learn.likelihood.families import (
     Poisson,
     Tweedie,
 )
-from firthian.learn.likelihood.held_out import HeldOut, hidden, unseen_cells, without_hidden
+from firthian.learn.likelihood.pairs import (
+    HeldOut,
+    SeenPairs,
+    draw_unseen,
+    hold_out,
+    pairs_of,
+    transpose,
+    without_held_out,
+)
 from firthian.learn.linalg.operators import SparseOperator
 from firthian.learn.linalg.spectral import top_eigen
 from firthian.learn.psd.model import WeightedPMI
-from firthian.runtime.executor import constant
+from firthian.learn.recipe import Smoothing
+from firthian.options import Option
 from firthian.runtime.run import Run
 
-#: The length of a word's vector at the start, and the power of eigenvalues: low powers give weak directions a chance.
+#: Initial length of a word vector, and the power of eigenvalues: low powers keep weak directions alive.
 START_LENGTH, START_POWER = 2.0, 0.25
 
-#: A word without company has a bias too.
+#: Rows without pairs need a finite bias, too.
 SMALLEST_COUNT = 1e-2
 
-#: The start is only a start: eigenvectors this exact, with at most so many products for each of them.
+#: Tolerance of the initial eigenvectors, and the most products per eigenvector: rough ones will do.
 START_TOLERANCE, START_PRODUCTS = 0.2, 4
 
 _UNSEEN_CELLS = 0x0CE1
 
+#: Which factor a half sweep fits.
+Which = Literal["words", "contexts"]
 
-@dataclass(frozen=True)
-class SeenPairs:
-    """Counts in compressed rows. ``weights`` is empty, or holds a weight for each pair."""
-
-    indptr: Array
-    indices: Array
-    values: Array
-    weights: Array
-
-    def __post_init__(self) -> None:
-        for name, array in vars(self).items():
-            object.__setattr__(self, name, constant(array))
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return int(self.indptr.size - 1)
-
-    @cached_property
-    def events(self) -> Array:
-        """Each row's weights, or its counts but those held out, which are negative; asked for in every half of a sweep."""
-        return self.row_sums(self.weights if self.weights.size else np.maximum(self.values, 0))
-
-    def row_sums(self, numbers: Array) -> Array:
-        """Add up a number of each pair over its row."""
-        sums = np.zeros(self.rows)
-        full = np.diff(self.indptr) > 0
-        if full.any():
-            sums[full] = np.add.reduceat(numbers, self.indptr[:-1][full], dtype=np.float64)
-        return sums
+Negative = Annotated[float, Option("k: noise events per seen pair", low=1e-9)]
+TruncateCounts = Annotated[
+    float | str, Option("largest count; larger ones are truncated; none: no limit", low=1e-9, words=("none",))
+]
+Diagonal = Annotated[bool, Option("keep the counts of a word with itself")]
+Bias = Annotated[str, Option("biases to fit; the others are log marginals", choices=("none", "row", "both"))]
+# Weights are relative to the one at the limit; their squares must not vanish in float32.
+TruncateWeights = Annotated[
+    float | str,
+    Option(
+        "count from which on weights are 1 in the first iteration; none: the largest",
+        low=1e-9,
+        high=1e12,
+        words=("none",),
+    ),
+]
 
 
 @dataclass
 class Factors:
-    """What is fitted: word vectors, context vectors, and their biases."""
+    """The parameters of a fit: word vectors, context vectors and their biases."""
 
     words: Array
     contexts: Array
     word_bias: Array
     context_bias: Array
 
+    def copy(self) -> Factors:
+        """Return a deep copy."""
+        return Factors(*(part.copy() for part in vars(self).values()))
+
 
 @dataclass(frozen=True)
 class Side:
-    """One half of a sweep: ``left`` is fitted, ``right`` is held. ``left`` and ``left_bias`` change in place."""
+    """One half of a sweep: ``left`` and ``left_bias`` are fitted in place while ``right`` is fixed."""
 
     family: Family
     pairs: SeenPairs
     left: Array
-    right: Array
     left_bias: Array
-    right_bias: Array
-    #: A pair's share of what every pair costs is the product of these two.
+    #: The noise share of a pair is the product of its left and right share.
     left_share: Array
+    right: Array
+    right_bias: Array
     right_share: Array
     #: Whether ``left_bias`` is fitted.
     learns_bias: bool
-    #: Draws behind each row that are not among its pairs.
-    more_events: Array | float = 0.0
+    #: Events behind each row that are not among its pairs.
+    extra_events: Array | float = 0.0
 
     @property
     def events(self) -> Array:
-        """How many draws each row stands for: its counts, and its part of what every pair costs."""
-        events: Array = self.pairs.events + self.left_share * float(self.right_share.sum()) + self.more_events
+        """The events behind each row: its counts, its noise share and the extra ones."""
+        events: Array = self.pairs.events + self.left_share * float(self.right_share.sum()) + self.extra_events
         return events
 
-    def renewed(self) -> Side:
-        """Return the side with the shares that belong to its biases, after these were moved."""
+    def refresh_shares(self) -> Side:
+        """Return the side with the shares that belong to its biases after these have moved."""
         power = self.family.share_power
         if not self.learns_bias or power == 0:
             return self
         return replace(self, left_share=np.exp(power * self.left_bias))
 
 
-class FirstStep:
-    """The first least squares problem of IWLRLS: mu = X, so only seen pairs have a weight, and z = log x.
-
-    Weights are h = min(x, x_max)^(2-p), scaled to at most 1: with p = 1.25 this is GloVe's objective, halved.
-    """
-
-    def __init__(self, model: ExponentialFamily) -> None:
-        self.model, self.bias, self.stats = model, model.bias, model.stats
-        self.pairs = self._squares(model.pairs)
-        self.transposed = self.pairs if model.transposed is model.pairs else self._squares(model.transposed)
-        self._word_share, self._context_share = (
-            np.bincount(pairs.indices, pairs.weights, minlength=model.words) for pairs in (self.transposed, self.pairs)
-        )
-
-    def _squares(self, pairs: SeenPairs) -> SeenPairs:
-        values = pairs.values
-        positive = np.abs(values)
-        weights = self.model.scaled_weight(positive)
-        # held-out pairs have weight 0
-        return replace(pairs, values=np.log(positive), weights=np.where(values > 0, weights, 0).astype(np.float32))
-
-    def side(self, which: str, factors: Factors) -> Side:
-        """Return the half problem of ``words`` or ``contexts``."""
-        side = self.model.side(which, factors)
-        words = which == "words"
-        return replace(
-            side,
-            family=Gaussian(),
-            pairs=self.pairs if words else self.transposed,
-            left_share=np.zeros(self.model.words),
-            right_share=self._context_share if words else self._word_share,
-        )
-
-
 class ExponentialFamily:
-    """The likelihood of counts under a family; ``side`` gives the half problems that solvers work on.
+    """The likelihood of counts under a family; ``side`` returns the half problems that solvers work on.
 
-    ``truncate_counts`` cuts counts off, ``diagonal`` keeps a word's company with itself. With a log link, biases start at
-    the marginals, log x_i and log x_j; ``bias`` says which of them are fitted, the others stay there. ``truncate_weights``
-    limits the weights of least squares problems; ``none`` is the largest count, so that no count is cut off.
+    Counts above ``truncate_counts`` are truncated; ``diagonal`` keeps the counts of a word with itself. With a log link,
+    biases start at the marginals, log x_i and log x_j; ``bias`` selects the fitted ones. ``truncate_weights`` limits the
+    weights of least squares problems; ``none`` is the largest count, so that no weight is truncated.
     """
 
     def __init__(
@@ -168,95 +135,62 @@ class ExponentialFamily:
         truncate_counts: float | str = "none",
         diagonal: bool = True,
         truncate_weights: float | str = "none",
-        negative: float = 0.0,
-        ns_exponent: float = 1.0,
+        estimates_power: bool = False,
     ) -> None:
         if bias not in family.biases:
             raise FirthianError(
-                f"the {family.name} family has no bias {bias!r}", hint=f"give --set bias={' or '.join(family.biases)}"
+                f"the {family.name} family does not support `bias={bias}`",
+                hint=f"set `bias={'` or `bias='.join(family.biases)}`",
             )
         self.counts, self.run, self.family, self.bias = counts, run, family, bias
-        self.negative = negative
-        #: Whether the power is to be found on held-out pairs.
-        self.profile = False
+        #: The number of words, and of contexts.
+        self.words = len(counts.vocabulary)
+        #: Whether the power of the variance is to be estimated from held-out pairs.
+        self.estimates_power = estimates_power
         most = np.inf if truncate_counts == "none" else float(truncate_counts)
-        self.pairs = _prepared(counts, most, diagonal)
+        self.pairs = pairs_of(counts, most, diagonal)
         largest = self.pairs.values.max(initial=SMALLEST_COUNT)
         #: x_max: means from here on have weight 1.
         self.truncate_weights = np.float32(largest if truncate_weights == "none" else truncate_weights)
         changed = most < np.inf or not diagonal
         self.row_sums, self.column_sums = (
-            _sums(self.pairs, self.words) if changed else (counts.row_sums, counts.column_sums)
+            self.pairs.marginals(self.words) if changed else (counts.row_sums, counts.column_sums)
         )
-        self.transposed = self.pairs if counts.options.context == "both" else _transposed(self.pairs, self.words)
-        #: All pairs, while some of them are held out.
-        self._whole: tuple[SeenPairs, SeenPairs] | None = None
-        noise = np.asarray(self.column_sums, dtype=np.float64) ** ns_exponent * (self.column_sums > 0)
-        #: What the noise words are drawn from.
-        self.noise = noise / noise.sum()
+        self._is_symmetric = counts.options.context == "both"
+        self.transposed = self.pairs if self._is_symmetric else transpose(self.words, self.pairs)
 
-    @property
-    def words(self) -> int:
-        """How many words (and contexts) there are."""
-        return len(self.counts.vocabulary)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Words by contexts."""
-        return self.words, self.words
+    def total(self) -> float:
+        """Return the sum of all counts, after truncation."""
+        return float(self.pairs.values.sum(dtype=np.float64))
 
     def scaled_weight(self, mu: Array) -> Array:
-        """Return h = min(mu, x_max)^(2-p) and the like, scaled so that the largest is 1."""
+        """Return the family's weight of min(mu, x_max), such as mu^(2-p), divided by its largest value."""
         top = self.truncate_weights
         scaled: Array = self.family.weight(np.minimum(mu, top)) / self.family.weight(top)
         return scaled
 
     def shares(self, factors: Factors) -> tuple[Array, Array]:
-        """Return each word's and each context's part of what every pair costs."""
-        if isinstance(self.family, Binomial):
-            # rho_ij = k·x_i·x_j^a/Z
-            return self.negative * self.row_sums, self.noise
+        """Return the noise shares of words and of contexts."""
         power = self.family.share_power
         return np.exp(power * factors.word_bias), np.exp(power * factors.context_bias)
 
-    def side(self, which: str, factors: Factors) -> Side:
+    def side(self, which: Which, factors: Factors) -> Side:
         """Return the half problem of ``words`` or ``contexts``."""
         word_share, context_share = self.shares(factors)
+        words = factors.words, factors.word_bias, word_share
+        contexts = factors.contexts, factors.context_bias, context_share
         if which == "words":
-            return Side(
-                self.family,
-                self.pairs,
-                factors.words,
-                factors.contexts,
-                factors.word_bias,
-                factors.context_bias,
-                word_share,
-                context_share,
-                self.bias in ("row", "both"),
-            )
-        return Side(
-            self.family,
-            self.transposed,
-            factors.contexts,
-            factors.words,
-            factors.context_bias,
-            factors.word_bias,
-            context_share,
-            word_share,
-            self.bias == "both",
-        )
+            return Side(self.family, self.pairs, *words, *contexts, learns_bias=self.bias != "none")
+        return Side(self.family, self.transposed, *contexts, *words, learns_bias=self.bias == "both")
 
     def start(self, dimension: int) -> Factors:
-        """Begin at what is quick to know: eigenvectors of the weighted PMI for words, nothing for contexts.
-
-        Eigenvalues are taken by magnitude: the negative ones belong to words that replace each other, and carry syntax.
-        """
-        counts = self.counts if self._whole is None else without_hidden(self.counts, self.pairs)
+        """Return cheap starting values: eigenvectors of the weighted PMI for words, zeros for contexts."""
+        counts = without_held_out(self.counts, self.pairs) if self.pairs.held_out.size else self.counts
         vectors = spectral_words(counts, self.run, dimension)
         return Factors(vectors, np.zeros_like(vectors), *self.marginals())
 
     def marginals(self) -> tuple[Array, Array]:
-        """Return the biases of independence, mu = x_i·x_j/x; 0 where the link is not the logarithm."""
+        """Return the biases under independence, mu = x_i·x_j/x; zeros if the link is not the logarithm."""
         if self.family.share_power == 0:
             return np.zeros(self.words), np.zeros(self.words)
         half = 0.5 * np.log(self.row_sums.sum())
@@ -265,35 +199,119 @@ class ExponentialFamily:
         )
         return word_bias, context_bias
 
-    def hold_out(self, share: float) -> HeldOut:
-        """Take some seen pairs out of the fit, chosen by the seed, and give them."""
-        self._whole = self.pairs, self.transposed
-        self.pairs, held = hidden(self.pairs, share, self.run.seed)
-        symmetric = self.counts.options.context == "both"
-        self.transposed = self.pairs if symmetric else hidden(self.transposed, share, self.run.seed)[0]
-        return held
+    def hold_out(self, share: float) -> tuple[Self, HeldOut]:
+        """Return a model that does not fit a share of the seen pairs, chosen by the seed, and those pairs."""
+        rest = copy.copy(self)
+        rest.pairs, held_out = hold_out(self.pairs, share, self.run.seed)
+        rest.transposed = rest.pairs if self._is_symmetric else hold_out(self.transposed, share, self.run.seed)[0]
+        return rest, held_out
 
-    def take_back(self) -> None:
-        """Fit the pairs again that were held out."""
-        if self._whole is not None:
-            (self.pairs, self.transposed), self._whole = self._whole, None
+    def with_family(self, family: Family) -> Self:
+        """Return the same model with another family."""
+        other = copy.copy(self)
+        other.family = family
+        return other
 
     def draw_unseen(self, number: int) -> HeldOut:
-        """Draw cells where nothing was seen, to judge by."""
-        return unseen_cells(self.pairs, self.row_sums, self.column_sums, number, self.run.generator(_UNSEEN_CELLS))
+        """Draw cells without a count, for validation."""
+        return draw_unseen(self.pairs, self.row_sums, self.column_sums, number, self.run.generator(_UNSEEN_CELLS))
 
     def stats(self) -> dict[str, Any]:
         """Return facts for the record."""
         return {"family": self.family.name, "pairs": int(self.pairs.values.size)}
 
 
+class NegativeSampling(ExponentialFamily):
+    """SGNS as a likelihood (EMF): X of n = X + k·x_i·x_j^a/Z trials, each with probability sigma(u·c)."""
+
+    def __init__(
+        self,
+        counts: Counts,
+        run: Run,
+        negative: Negative = 6.0,
+        ns_exponent: Smoothing = 0.6,
+        truncate_counts: TruncateCounts = "none",
+        diagonal: Diagonal = True,
+    ) -> None:
+        super().__init__(counts, run, Binomial(), truncate_counts=truncate_counts, diagonal=diagonal)
+        self.negative = negative
+        noise = np.asarray(self.column_sums, dtype=np.float64) ** ns_exponent * (self.column_sums > 0)
+        #: The noise distribution of contexts.
+        self.noise = noise / noise.sum()
+
+    def shares(self, factors: Factors) -> tuple[Array, Array]:
+        """Return k·x_i and x_j^a/Z, whose product rho_ij is the expected number of noise events."""
+        return self.negative * self.row_sums, self.noise
+
+
+def tweedie(
+    counts: Counts,
+    run: Run,
+    power: Annotated[
+        float | str,
+        Option("p of the variance mu^p; auto: estimated from held-out pairs", low=1, high=2, words=("auto",)),
+    ] = 1.25,
+    bias: Bias = "both",
+    truncate_weights: TruncateWeights = 10.0,
+    truncate_counts: TruncateCounts = "none",
+    diagonal: Diagonal = True,
+) -> ExponentialFamily:
+    """Build a model with variance mu^p: GloVe after one iteration, a likelihood of harmonic counts after more."""
+    family = Tweedie(1.25 if power == "auto" else float(power))
+    return ExponentialFamily(
+        counts, run, family, bias, truncate_counts, diagonal, truncate_weights, estimates_power=power == "auto"
+    )
+
+
+def poisson(
+    counts: Counts,
+    run: Run,
+    bias: Bias = "both",
+    truncate_weights: TruncateWeights = 10.0,
+    truncate_counts: TruncateCounts = "none",
+    diagonal: Diagonal = True,
+) -> ExponentialFamily:
+    """Build a model with variance mu."""
+    return ExponentialFamily(counts, run, Poisson(), bias, truncate_counts, diagonal, truncate_weights)
+
+
+def negative_binomial(
+    counts: Counts,
+    run: Run,
+    theta: Annotated[float, Option("shape; large values approach Poisson", low=1e-6)] = 1.0,
+    bias: Bias = "both",
+    truncate_weights: TruncateWeights = 10.0,
+    truncate_counts: TruncateCounts = "none",
+    diagonal: Diagonal = True,
+) -> ExponentialFamily:
+    """Build a model with variance mu + mu²/theta."""
+    return ExponentialFamily(counts, run, NegativeBinomial(theta), bias, truncate_counts, diagonal, truncate_weights)
+
+
+def gaussian(
+    counts: Counts,
+    run: Run,
+    link: Annotated[
+        str, Option("identity: singular vectors; log: positive means, and biases", choices=("identity", "log"))
+    ] = "identity",
+    truncate_counts: TruncateCounts = 10.0,
+    diagonal: Diagonal = True,
+) -> ExponentialFamily:
+    """Build a model with constant variance: the SVD of the counts, or positive means and biases with a log link."""
+    family, bias = (LogGaussian(), "both") if link == "log" else (Gaussian(), "none")
+    return ExponentialFamily(counts, run, family, bias, truncate_counts, diagonal)
+
+
 def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
-    """Return word vectors of one length from the strongest eigenvectors of W∘G + (1 - W)∘G/2 (PSDVec's first matrix)."""
+    """Return word vectors of equal length from the top eigenvectors of W∘G + (1 - W)∘G/2, PSDVec's first matrix.
+
+    Eigenvalues are ranked by magnitude: the negative ones belong to words that replace each other, and carry syntax.
+    """
     model = WeightedPMI(counts, run)
     values = model.targets * (0.5 + 0.5 * model.weights)
     shape = (model.words, model.words)
     operator = SparseOperator(model.indptr, model.indices, values, shape, symmetric=True)
-    found, vectors = top_eigen(
+    eigenvalues, vectors = top_eigen(
         operator,
         dimension,
         run,
@@ -302,114 +320,7 @@ def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
         products=START_PRODUCTS * dimension,
         name="start",
     )
-    vectors = vectors * (np.abs(found) ** START_POWER).astype(np.float32)
+    vectors = vectors * (np.abs(eigenvalues) ** START_POWER).astype(np.float32)
     lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))
     scale = np.where(lengths > 1e-12, START_LENGTH / np.maximum(lengths, 1e-12), 0.0)
     return np.ascontiguousarray(vectors * scale, dtype=np.float32)
-
-
-def _prepared(counts: Counts, most: float, diagonal: bool) -> SeenPairs:
-    """Return the pairs in the types the kernels are compiled for, cut off and without the diagonal where asked."""
-    indptr = np.asarray(counts.indptr).astype(np.int64, copy=False)
-    indices = np.asarray(counts.indices).astype(np.int32, copy=False)
-    values = np.asarray(counts.values).astype(np.float32, copy=False)
-    if most < np.inf:
-        values = np.minimum(values, np.float32(most))
-    if not diagonal:
-        kept = indices != counts.rows_of(0, len(counts.vocabulary))
-        indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
-        indices, values = indices[kept], values[kept]
-        if values.size == 0:
-            raise FirthianError(
-                "without the diagonal no pair is left", hint="use a larger corpus, or give --set diagonal=true"
-            )
-    return SeenPairs(indptr, indices, values, np.empty(0, dtype=np.float32))
-
-
-def _transposed(pairs: SeenPairs, words: int) -> SeenPairs:
-    import scipy.sparse
-
-    csc = scipy.sparse.csr_array((pairs.values, pairs.indices, pairs.indptr), shape=(words, words)).tocsc()
-    return replace(
-        pairs,
-        indptr=csc.indptr.astype(np.int64, copy=False),
-        indices=csc.indices.astype(np.int32, copy=False),
-        values=csc.data,
-    )
-
-
-def _sums(pairs: SeenPairs, words: int) -> tuple[Array, Array]:
-    rows = np.repeat(np.arange(words), np.diff(pairs.indptr))
-    row_sums = np.bincount(rows, pairs.values, minlength=words)
-    return row_sums, np.bincount(pairs.indices, pairs.values, minlength=words)
-
-
-def binomial(
-    counts: Counts,
-    run: Run,
-    negative: float = 6.0,
-    ns_exponent: float = 0.6,
-    truncate_counts: float | str = "none",
-    diagonal: bool = True,
-) -> ExponentialFamily:
-    """SGNS as a likelihood (EMF): X of n = X + k·x_i·x_j^a/Z draws, with chance sigma(u·c)."""
-    return ExponentialFamily(
-        counts,
-        run,
-        Binomial(),
-        truncate_counts=truncate_counts,
-        diagonal=diagonal,
-        negative=negative,
-        ns_exponent=ns_exponent,
-    )
-
-
-def tweedie(
-    counts: Counts,
-    run: Run,
-    power: float | str = 1.25,
-    bias: str = "both",
-    truncate_weights: float | str = 10.0,
-    truncate_counts: float | str = "none",
-    diagonal: bool = True,
-) -> ExponentialFamily:
-    """Variance mu^p: GloVe after one iteration, a likelihood of harmonic counts after more. ``auto`` is settled later."""
-    family = Tweedie(1.25 if power == "auto" else float(power))
-    model = ExponentialFamily(counts, run, family, bias, truncate_counts, diagonal, truncate_weights)
-    model.profile = power == "auto"
-    return model
-
-
-def poisson(
-    counts: Counts,
-    run: Run,
-    bias: str = "both",
-    truncate_weights: float | str = 10.0,
-    truncate_counts: float | str = "none",
-    diagonal: bool = True,
-) -> ExponentialFamily:
-    """Variance mu."""
-    return ExponentialFamily(counts, run, Poisson(), bias, truncate_counts, diagonal, truncate_weights)
-
-
-def negative_binomial(
-    counts: Counts,
-    run: Run,
-    theta: float = 1.0,
-    bias: str = "both",
-    truncate_weights: float | str = 10.0,
-    truncate_counts: float | str = "none",
-    diagonal: bool = True,
-) -> ExponentialFamily:
-    """Variance mu + mu²/theta."""
-    family = NegativeBinomial(theta)
-    return ExponentialFamily(counts, run, family, bias, truncate_counts, diagonal, truncate_weights)
-
-
-def gaussian(
-    counts: Counts, run: Run, link: str = "identity", truncate_counts: float | str = "none", diagonal: bool = True
-) -> ExponentialFamily:
-    """Constant variance: the SVD of the counts themselves, or with ``link="log"`` means that cannot be negative."""
-    if link == "log":
-        return ExponentialFamily(counts, run, LogGaussian(), "both", truncate_counts, diagonal)
-    return ExponentialFamily(counts, run, Gaussian(), "none", truncate_counts, diagonal)

@@ -1,76 +1,165 @@
-"""The least squares problems of IWLRLS by Adagrad, as in the paper: one pair after another, many passes.
+"""The least squares problems of IWLRLS, and their solution by Adagrad as in the paper: pair by pair, in many passes.
 
-The first problem has the seen pairs only. In the later ones every pair has a weight. The paper visits all V² of them; here
-the seen pairs are visited, and as many unseen ones, drawn by their shares r_i·q_j and weighted by h / (chance · draws), so
-that their sum is right on average.
+The first problem has the seen pairs only. In later ones every pair has a weight. The paper visits all V² of them; here the
+seen pairs are visited, and as many unseen ones, drawn by their shares r_i·q_j and weighted by h / (probability · draws), so
+that their sum is unbiased.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.learn.likelihood.model import Factors, FirstStep, SeenPairs
+from firthian.learn.likelihood.alternating import StartingModel
+from firthian.learn.likelihood.families import Family, Gaussian
+from firthian.learn.likelihood.losses import Loss, SeenOnly
+from firthian.learn.likelihood.model import Factors, Side, Which
+from firthian.learn.likelihood.pairs import HeldOut, SeenPairs
 from firthian.learn.stochastic.cells import PARTS, padded, small_start
 from firthian.learn.stochastic.glove import Pairs, check_weights, passes
 from firthian.runtime.run import Run
 
-#: A response is at most this far from the predictor: where a mean is far too small, (x - mu)/mu is no linear step.
+#: The longest distance of a response from the predictor: where a mean is far too small, (x - mu)/mu is no linear step.
 LONGEST_RESPONSE = 2.0
 
-#: An unseen pair weighs at most this, a seen one 1: one that is hardly ever drawn would outweigh all others of its word.
+#: The largest weight of an unseen pair, where a seen one has 1: a pair hardly ever drawn would dominate its word.
 MOST_WEIGHT = 10.0
+
+#: Rows, columns, targets and weights of pairs.
+WeightedTargets = tuple[Array, Array, Array, Array]
 
 _START, _ORDER, _ZEROS = 0x5C1, 0x5C2, 0x5C3
 
 
+class ReweightedModel(StartingModel, Protocol):
+    """What IWLRLS needs of a model: its pairs by word and by context (``transposed``), and the sums of its counts.
+
+    ``estimates_power`` tells whether the power of the variance is to be estimated from held-out pairs.
+    """
+
+    family: Family
+    pairs: SeenPairs
+    transposed: SeenPairs
+    row_sums: Array
+    estimates_power: bool
+
+    def scaled_weight(self, mu: Array) -> Array:
+        """Return the weights of means, relative to the largest."""
+
+    def shares(self, factors: Factors) -> tuple[Array, Array]:
+        """Return the noise shares of words and of contexts."""
+
+    def marginals(self) -> tuple[Array, Array]:
+        """Return the biases under independence."""
+
+    def hold_out(self, share: float) -> tuple[Self, HeldOut]:
+        """Return a model that does not fit a share of the seen pairs, and those pairs."""
+
+    def with_family(self, family: Family) -> Self:
+        """Return the same model with another family."""
+
+    def draw_unseen(self, number: int) -> HeldOut:
+        """Draw cells without a count."""
+
+
+class FirstProblem:
+    """The first least squares problem of IWLRLS: mu = X, so only seen pairs have a weight, and z = log x.
+
+    Weights are h = min(x, x_max)^(2-p), scaled to at most 1: with p = 1.25 this is GloVe's objective, halved.
+    """
+
+    def __init__(self, model: ReweightedModel) -> None:
+        self.model = model
+        self.pairs = self._squares(model.pairs)
+        self.transposed = self.pairs if model.transposed is model.pairs else self._squares(model.transposed)
+        self._word_share, self._context_share = (
+            np.bincount(pairs.indices, pairs.weights, minlength=model.words) for pairs in (self.transposed, self.pairs)
+        )
+
+    def _squares(self, pairs: SeenPairs) -> SeenPairs:
+        weights = np.where(pairs.fitted, self.model.scaled_weight(pairs.values), 0).astype(np.float32)
+        return SeenPairs(pairs.indptr, pairs.indices, np.log(pairs.values), weights)
+
+    def side(self, which: Which, factors: Factors) -> Side:
+        """Return the half problem of ``words`` or ``contexts``."""
+        is_words = which == "words"
+        return replace(
+            self.model.side(which, factors),
+            family=Gaussian(),
+            pairs=self.pairs if is_words else self.transposed,
+            left_share=np.zeros(self.model.words),
+            right_share=self._context_share if is_words else self._word_share,
+        )
+
+
 class AdagradSquares:
-    """``epochs`` passes over each problem at the rate ``alpha``; counts responses that were too far, weights too large."""
+    """``epochs`` passes over each problem at the rate ``alpha``; ``loss`` is that of all pairs.
 
-    def __init__(self, epochs: int = 15, alpha: float = 0.1) -> None:
-        self.epochs, self.alpha = epochs, alpha
+    Clipped responses and weights are counted.
+    """
+
+    def __init__(self, epochs: int, alpha: float, loss: Loss) -> None:
+        self.epochs, self.alpha, self.loss = epochs, alpha, loss
         self.clipped_responses = self.clipped_weights = 0
+        #: Half the weighted squares after each pass, for each problem.
+        self.passes: list[list[float]] = []
 
-    def start(self, model: Any, dimension: int, run: Run) -> Factors:
-        """Begin at small random vectors, as the paper does, and at the biases of independence."""
+    def start(self, model: ReweightedModel, dimension: int, run: Run) -> Factors:
+        """Return small random vectors, as in the paper, and the biases under independence."""
         words, contexts = (
             np.ascontiguousarray(small_start(run.generator(_START, side), model.words, dimension)[:, :dimension])
             for side in range(2)
         )
         return Factors(words, contexts, *model.marginals())
 
-    def first(self, model: Any, factors: Factors, run: Run, name: str = "first") -> list[float]:
-        """Fit the seen pairs; give half the weighted squares after each pass."""
-        pairs = FirstStep(model).pairs
+    def first(self, model: ReweightedModel, factors: Factors, run: Run, name: str = "first") -> list[float]:
+        """Fit the seen pairs; return the objective at the start and after each pass."""
+        problem = FirstProblem(model)
+        before = SeenOnly().values(problem.side("words", factors), run, 0).sum()
+        pairs = problem.pairs
         kept = pairs.weights > 0
-        rows = _rows(pairs)[kept]
         check_weights(pairs.weights, "truncate_weights", float(np.exp(pairs.values.max(initial=-np.inf))))
-        return self._fit(
-            model, factors, rows, pairs.indices[kept], pairs.values[kept], pairs.weights[kept], 0, run, name
-        )
+        data = pairs.row_ids()[kept], pairs.indices[kept], pairs.values[kept], pairs.weights[kept]
+        self.passes = [self._fit(model, factors, data, 0, run, name)]
+        return [float(before), *self.passes[0]]
 
-    def further(self, model: Any, factors: Factors, iteration: int, run: Run) -> list[float]:
-        """Fit all pairs with the weights and responses of the present means; give half the weighted squares."""
+    def further(self, model: ReweightedModel, factors: Factors, iteration: int, run: Run) -> list[float]:
+        """Fit all pairs with current weights and responses; return the loss of all pairs before and after."""
+        before = self._total_loss(model, factors, run)
         seen, drawn = self._seen(model, factors, run), self._drawn(model, factors, iteration, run)
         rows, columns, targets, weights = (np.concatenate(part) for part in zip(seen, drawn, strict=True))
-        return self._fit(model, factors, rows, columns, targets, weights, iteration, run, f"passes-{iteration}")
+        data = rows, columns, targets, weights
+        self.passes.append(self._fit(model, factors, data, iteration, run, f"passes-{iteration}"))
+        return [before, self._total_loss(model, factors, run)]
 
-    def _seen(self, model: Any, factors: Factors, run: Run) -> tuple[Array, Array, Array, Array]:
-        from firthian.kernels.squares import seen_products
+    def facts(self) -> dict[str, Any]:
+        """Return facts for the record, which ``resume`` takes back."""
+        return {name: getattr(self, name) for name in ("passes", "clipped_responses", "clipped_weights")}
+
+    def resume(self, facts: dict[str, Any]) -> None:
+        """Restore saved facts."""
+        self.passes = list(facts["passes"])
+        self.clipped_responses, self.clipped_weights = facts["clipped_responses"], facts["clipped_weights"]
+
+    def _total_loss(self, model: ReweightedModel, factors: Factors, run: Run) -> float:
+        return float(self.loss.values(model.side("words", factors), run, 0).sum())
+
+    def _seen(self, model: ReweightedModel, factors: Factors, run: Run) -> WeightedTargets:
+        from firthian.kernels.likelihood import seen_products
 
         pairs, words, contexts = model.pairs, factors.words, factors.contexts
         eta = np.empty(pairs.values.size, dtype=np.float32)
         run.over_rows(
             lambda first, last: seen_products(pairs.indptr, pairs.indices, words, contexts, first, last, eta),
-            pairs.rows,
+            pairs.row_count,
             pairs=[eta],
             pointers=pairs.indptr,
         )
-        # held-out pairs are negative
-        kept = pairs.values > 0
-        rows, columns, x = _rows(pairs)[kept], pairs.indices[kept], pairs.values[kept]
+        kept = pairs.fitted
+        rows, columns, x = pairs.row_ids()[kept], pairs.indices[kept], pairs.values[kept]
         eta = eta[kept] + (factors.word_bias[rows] + factors.context_bias[columns]).astype(np.float32)
         # z = eta + (x - mu)/mu
         change = np.expm1(np.minimum(np.log(x) - eta, np.float32(80)))
@@ -78,8 +167,8 @@ class AdagradSquares:
         response = eta + np.minimum(change, np.float32(LONGEST_RESPONSE))
         return rows, columns, response, model.scaled_weight(np.exp(np.minimum(eta, np.float32(80))))
 
-    def _drawn(self, model: Any, factors: Factors, iteration: int, run: Run) -> tuple[Array, Array, Array, Array]:
-        from firthian.kernels.squares import mark_seen
+    def _drawn(self, model: ReweightedModel, factors: Factors, iteration: int, run: Run) -> WeightedTargets:
+        from firthian.kernels.likelihood import mark_seen
 
         pairs, generator = model.pairs, run.generator(_ZEROS, iteration)
         number = pairs.values.size
@@ -111,17 +200,15 @@ class AdagradSquares:
 
     def _fit(
         self,
-        model: Any,
+        model: ReweightedModel,
         factors: Factors,
-        rows: Array,
-        columns: Array,
-        targets: Array,
-        weights: Array,
+        data: WeightedTargets,
         iteration: int,
         run: Run,
         name: str,
     ) -> list[float]:
-        pairs = in_cells(rows, columns, targets, weights, run.generator(_ORDER, iteration))
+        rows, columns, _, weights = data
+        pairs = in_cells(*data, run.generator(_ORDER, iteration))
         squares = self._first_squares(factors, rows, columns, weights)
         words = _parameters(factors.words, factors.word_bias, squares[0], model.bias in ("row", "both"))
         contexts = _parameters(factors.contexts, factors.context_bias, squares[1], model.bias == "both")
@@ -132,22 +219,22 @@ class AdagradSquares:
         return [0.5 * value for value in errors]
 
     def _first_squares(self, factors: Factors, rows: Array, columns: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the sums of squares that the words and the contexts begin with: 1 as in GloVe, more where vectors are long.
+        """Return the initial sums of squares of words and contexts: 1 as in GloVe, more for long vectors.
 
-        A step on a pair of weight h changes its predictor by alpha·h·r·(|u|² + |c|² + 2)/sqrt(s). The first one must not
-        be longer than the error r, or errors grow from pair to pair until nothing is finite.
+        A step on a pair of weight h changes its predictor by alpha·h·r·(|u|² + |c|² + 2)/sqrt(s). The first step must not
+        be longer than the error r, or errors grow from pair to pair until they overflow.
         """
         lengths = [np.square(part, dtype=np.float64).sum(axis=1) for part in (factors.words, factors.contexts)]
-        found = []
+        squares = []
         for own, other, places in ((lengths[0], lengths[1], rows), (lengths[1], lengths[0], columns)):
             largest = np.zeros(own.size)
             np.maximum.at(largest, places, weights)
-            found.append(np.maximum(1.0, np.square(self.alpha * largest * (own + other.max(initial=0.0) + 2))))
-        return found[0], found[1]
+            squares.append(np.maximum(1.0, np.square(self.alpha * largest * (own + other.max(initial=0.0) + 2))))
+        return squares[0], squares[1]
 
 
 def in_cells(rows: Array, columns: Array, targets: Array, weights: Array, generator: np.random.Generator) -> Pairs:
-    """Sort pairs into the cells of ``firthian.learn.stochastic.cells``, each cell in a random order."""
+    """Sort pairs into the cells of ``firthian.learn.stochastic.cells``, shuffled inside each cell."""
     order = generator.permutation(rows.size)
     cell = ((rows % PARTS) * PARTS + columns % PARTS).astype(np.uint8)
     order = order[np.argsort(cell[order], kind="stable")]
@@ -155,12 +242,8 @@ def in_cells(rows: Array, columns: Array, targets: Array, weights: Array, genera
     return Pairs(rows[order].astype(np.int32), columns[order].astype(np.int32), targets[order], weights[order], starts)
 
 
-def _rows(pairs: SeenPairs) -> Array:
-    return np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.indptr))
-
-
 def _parameters(vectors: Array, bias: Array, squares: Array, learns: bool) -> tuple[Array, Array, Array]:
-    """Return padded vectors, their sums of squares, and biases with theirs; an infinite sum keeps a bias where it is."""
+    """Return padded vectors, their sums of squares, and biases with theirs; an infinite sum fixes a bias."""
     number, dimension = vectors.shape
     wide = np.zeros((number, padded(dimension)), dtype=np.float32)
     wide[:, :dimension] = vectors

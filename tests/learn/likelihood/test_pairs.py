@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from firthian.learn.likelihood import losses
 from firthian.learn.likelihood import model as ef
-from firthian.learn.likelihood import unseen
-from firthian.learn.likelihood.iwlrls import IWLRLS, Judge, Sweeps
+from firthian.learn.likelihood.iwlrls import IWLRLS, Sweeps, ValidationLoss
 from firthian.runtime.executor import Threads
 from firthian.runtime.run import Run
 from tests.learn.common import counts_of, random_counts
@@ -24,7 +24,8 @@ def test_held_out_loss_follows_the_loss_under_the_truth():
     truth = np.exp(u @ c.T + level[:, np.newaxis] + level)
     counts = counts_of(rng.poisson(truth), context="left")
     model = ef.poisson(counts, ALONE)
-    judge = Judge(model, model.hold_out(0.3))
+    model, held_out = model.hold_out(0.3)
+    judge = ValidationLoss(model, held_out)
     way = Sweeps(IWLRLS(iterations=8))
     factors = way.start(model, 4, ALONE)
     way.first(model, factors, ALONE, "first")
@@ -50,20 +51,21 @@ def test_unseen_cells_are_unseen_and_stand_for_all_of_them():
 def test_a_start_does_not_see_pairs_that_are_held_out():
     matrix, counts = random_counts(60, context="left")
     model = ef.poisson(counts, ALONE)
-    held = model.hold_out(0.3)
+    rest, held = model.hold_out(0.3)
     changed = matrix.copy()
     changed[held.rows, held.columns] = 0
-    start = model.start(4)
+    start = rest.start(4)
     assert np.array_equal(start.words, ef.poisson(counts_of(changed, context="left"), ALONE).start(4).words)
-    model.take_back()
+    # the model itself still fits all pairs
     assert np.array_equal(model.start(4).words, ef.poisson(counts, ALONE).start(4).words)
-    assert (model.pairs.values > 0).all()
+    assert model.pairs.fitted.all()
+    assert rest.pairs.fitted.sum() == model.pairs.values.size - held.rows.size
 
 
 def test_zeros_are_drawn_anew_in_every_iteration():
     turns = []
 
-    class Noted(unseen.Sampled):
+    class Noted(losses.Sampled):
         def _draw(self, side, run, turn):
             turns.append(turn)
             return super()._draw(side, run, turn)
@@ -71,7 +73,7 @@ def test_zeros_are_drawn_anew_in_every_iteration():
     _, counts = random_counts(40)
     model = ef.poisson(counts, ALONE)
     way = Sweeps(IWLRLS(iterations=4, unseen="sampled", sampled_zeros=8))
-    way.treatment = Noted(8)
+    way.loss = Noted(8)
     factors = way.start(model, 4, ALONE)
     way.first(model, factors, ALONE, "first")
     for iteration in (1, 2, 3):
