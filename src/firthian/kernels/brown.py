@@ -23,6 +23,9 @@ from numba import njit
 
 from firthian.arrays import Array
 
+#: ``(table, entropic, totals, used, cost, corners, joint)``, changed in place.
+State = tuple[Array, ...]
+
 
 @njit(cache=True, nogil=True)
 def h(value: float) -> float:
@@ -37,10 +40,9 @@ def log(value: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def pair_up(
-    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int
-) -> None:
+def pair_up(state: State, slot: int) -> None:
     """Recompute ``corners`` and ``joint`` of a class with every other."""
+    table, entropic, totals, used, _, corners, joint = state
     for other in range(used.size):
         if used[other] and other != slot:
             a, b = min(slot, other), max(slot, other)
@@ -51,10 +53,9 @@ def pair_up(
 
 
 @njit(cache=True, nogil=True)
-def cheapest(
-    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array
-) -> tuple[int, int]:
+def cheapest(state: State) -> tuple[int, int]:
     """Return the two classes whose merger loses least, the first of ties; -1 if there are not two."""
+    table, _, totals, used, cost, corners, joint = state
     size = used.size
     # A, B and, of each class, A·log l + B·log r
     sums, own = np.zeros((2, size)), np.zeros(size)
@@ -80,10 +81,9 @@ def cheapest(
 
 
 @njit(cache=True, nogil=True)
-def insert(
-    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, slot: int
-) -> None:
+def insert(state: State, slot: int) -> None:
     """Add the class in an unused slot, whose entries are already in the table."""
+    table, entropic, _, used, cost, _, _ = state
     size = used.size
     for d in range(size):
         entropic[slot, d], entropic[d, slot] = h(table[slot, d]), h(table[d, slot])
@@ -107,7 +107,7 @@ def insert(
                     total += entropic[d, slot] + entropic[d, a] - h(table[d, slot] + table[d, a])
         cost[min(slot, a), max(slot, a)] = total
     used[slot] = True
-    pair_up(table, entropic, totals, used, cost, corners, joint, slot)
+    pair_up(state, slot)
 
 
 @njit(cache=True, nogil=True)
@@ -141,10 +141,9 @@ def merge_lines(lines: Array, entropic: Array, used: Array, cost: Array, s: int,
 
 
 @njit(cache=True, nogil=True)
-def merge(
-    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, s: int, t: int
-) -> None:
+def merge(state: State, s: int, t: int) -> None:
     """Merge class t into class s and free the slot of t; fastest when t has few entries."""
+    table, entropic, totals, used, cost, _, _ = state
     size = used.size
     used[s] = used[t] = False
     merge_lines(table, entropic, used, cost, s, t)
@@ -162,7 +161,7 @@ def merge(
         if used[d]:
             entropic[s, d], entropic[d, s] = h(table[s, d]), h(table[d, s])
     totals[:, s] += totals[:, t]
-    pair_up(table, entropic, totals, used, cost, corners, joint, s)
+    pair_up(state, s)
 
 
 @njit(cache=True, nogil=True)
@@ -183,19 +182,14 @@ def cluster_words(
     first: int,
     last: int,
     class_of: Array,
-    table: Array,
-    entropic: Array,
-    totals: Array,
-    used: Array,
-    cost: Array,
-    corners: Array,
-    joint: Array,
+    state: State,
 ) -> None:
     """Make classes of the words from ``first`` to ``last``; merge two classes whenever no slot is unused.
 
     The rows are those of M (``indptr`` ...) and of its transpose (``t_indptr`` ...). ``class_of`` is the slot of each
     word, -1 for later ones. There is one more slot than classes.
     """
+    table, _, totals, used, _, _, _ = state
     for word in range(first, last):
         slot = np.argmin(used)
         class_of[word] = slot
@@ -208,23 +202,21 @@ def cluster_words(
             if other >= 0 and other != slot:
                 table[other, slot] += t_values[p]
         totals[:, slot] = word_totals[:, word]
-        insert(table, entropic, totals, used, cost, corners, joint, slot)
+        insert(state, slot)
         if used.all():
-            s, t = cheapest(table, entropic, totals, used, cost, corners, joint)
+            s, t = cheapest(state)
             if entries(table, s) < entries(table, t):
                 s, t = t, s
-            merge(table, entropic, totals, used, cost, corners, joint, s, t)
+            merge(state, s, t)
             for member in range(word + 1):
                 if class_of[member] == t:
                     class_of[member] = s
 
 
 @njit(cache=True, nogil=True)
-def build_tree(
-    table: Array, entropic: Array, totals: Array, used: Array, cost: Array, corners: Array, joint: Array, merges: Array
-) -> None:
+def build_tree(state: State, merges: Array) -> None:
     """Merge all classes into one; ``merges`` receives the two slots of each merge in order; the first keeps its number."""
     for step in range(merges.shape[0]):
-        s, t = cheapest(table, entropic, totals, used, cost, corners, joint)
-        merge(table, entropic, totals, used, cost, corners, joint, s, t)
+        s, t = cheapest(state)
+        merge(state, s, t)
         merges[step, 0], merges[step, 1] = s, t

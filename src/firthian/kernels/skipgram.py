@@ -28,6 +28,11 @@ LARGEST_LOGIT = np.float32(30)
 _FACTORS = 16
 
 
+#: How windows and noise are drawn: ``(reaches, before, after, bounds, aliases, negative)``; the window reaches distance d
+#: with the probability that ``reaches[d - 1]`` bounds, to the left if ``before`` and to the right if ``after``.
+Drawing = tuple[Array, bool, bool, Array, Array, int]
+
+
 @njit(cache=True, nogil=True)
 def alias_table(weights: Array, bounds: Array, aliases: Array) -> None:
     """Build a table for drawing from a distribution in constant time (Walker's alias method, in Vose's form).
@@ -67,7 +72,7 @@ def _noise(bits: np.uint64, bounds: Array, aliases: Array) -> int:
 
 @njit(cache=True, nogil=True, inline="always")
 def _reach(bits: np.uint64, reaches: Array) -> int:
-    """Draw the window: at least d with the probability that ``reaches[d - 1]`` bounds, which falls with d."""
+    """Draw how far the window reaches."""
     distance = 0
     while distance < reaches.size and bits <= reaches[distance]:
         distance += 1
@@ -107,12 +112,7 @@ def draw_samples(
     position: int,
     seed: np.uint64,
     epoch: np.uint64,
-    reaches: Array,
-    before: bool,
-    after: bool,
-    bounds: Array,
-    aliases: Array,
-    negative: int,
+    drawing: Drawing,
     parts: int,
     raw: Array,
     samples: Array,
@@ -125,6 +125,7 @@ def draw_samples(
     the words with number mod ``parts`` (a power of two) = p and the contexts with q; its samples start at
     ``starts[p * parts + q]``. ``raw`` is a buffer of the same size as ``samples``.
     """
+    reaches, before, after, bounds, aliases, negative = drawing
     mask = parts - 1
     near = np.empty(2 * reaches.size, np.int32)
     starts[:] = 0
@@ -213,12 +214,7 @@ def cbow_steps(
     position: int,
     seed: np.uint64,
     epoch: np.uint64,
-    reaches: Array,
-    before: bool,
-    after: bool,
-    bounds: Array,
-    aliases: Array,
-    negative: int,
+    drawing: Drawing,
     words: Array,
     contexts: Array,
     alpha: np.float32,
@@ -228,6 +224,7 @@ def cbow_steps(
     The step of c is alpha·(y - sigma(h·c))·h. Each neighbor gets the full step of h, as in word2vec: the gradient
     times the number of neighbors. Return the sum of -log sigma(±h·c) before each step, and the number of positions.
     """
+    reaches, before, after, bounds, aliases, negative = drawing
     width = words.shape[1]
     near = np.empty(2 * reaches.size, np.int32)
     mean, error = np.empty(width, np.float32), np.empty(width, np.float32)

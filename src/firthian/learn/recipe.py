@@ -68,7 +68,7 @@ class Recipe:
     #: Options of the model and the solver that users cannot change, with their values.
     fixed: Mapping[str, Any] = field(default_factory=dict)
     #: Counting settings that differ from those of ``count``.
-    counting: Mapping[str, Any] = field(default_factory=dict)
+    counting: Mapping[str, Any] = field(default_factory=lambda: DYNAMIC)
     aliases: tuple[str, ...] = ()
     #: Its input: ``counts``, ``tokens`` (the corpus itself) or ``vectors`` (trained before).
     source: str = "counts"

@@ -101,7 +101,7 @@ def test_the_kept_costs_are_those_of_the_definition():
     class_of = np.full(size, -1)
     rows = [part for one in (forward, backward) for part in (one.indptr, one.indices, one.data)]
     word_totals = np.stack([matrix.sum(axis=1), matrix.sum(axis=0)])
-    cluster_words(*rows, word_totals, 0, size, class_of, table, entropic, totals, used, cost, corners, joint)
+    cluster_words(*rows, word_totals, 0, size, class_of, (table, entropic, totals, used, cost, corners, joint))
 
     member = np.eye(slots)[class_of]
     np.testing.assert_allclose(table, member.T @ matrix @ member)

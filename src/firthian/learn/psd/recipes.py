@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from firthian.learn.recipe import DYNAMIC, Recipe
+from firthian.learn.recipe import Recipe
 from firthian.runtime.cost import memory_of
 
-HERE = "firthian.learn.psd"
+_MODEL, _SOLVER = "firthian.learn.psd.model:WeightedPMI", "firthian.learn.psd.block_descent:BlockDescent"
+_PAPER = "Li, Zhu and Miao 2015 (PSDVec)"
 
 PSD = (
     Recipe(
-        "psd",
-        "weighted low-rank positive semidefinite approximation of PMI",
-        "Li, Zhu and Miao 2015 (PSDVec)",
-        f"{HERE}.model:WeightedPMI",
-        f"{HERE}.block_descent:BlockDescent",
-        fixed={"core": None, "band_ridges": "0"},
-        counting=DYNAMIC,
-        memory=memory_of("psd"),
+        "psd", "weighted low-rank positive semidefinite approximation of PMI", _PAPER,
+        _MODEL, _SOLVER, fixed={"core": None, "band_ridges": "0"}, memory=memory_of("psd"),
     ),
     Recipe(
-        "psd-blockwise",
-        "psd for the most frequent words, every other word by ridge regression on them",
-        "Li, Zhu and Miao 2015 (PSDVec)",
-        f"{HERE}.model:WeightedPMI",
-        f"{HERE}.block_descent:BlockDescent",
-        defaults={"core": 25_000},
-        counting=DYNAMIC,
-        memory=memory_of("psd").plus(pair=30),
+        "psd-blockwise", "psd for the most frequent words, every other word by ridge regression on them", _PAPER,
+        _MODEL, _SOLVER, defaults={"core": 25_000}, memory=memory_of("psd").plus(pair=30),
     ),
-)
+)  # fmt: skip

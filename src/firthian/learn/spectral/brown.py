@@ -65,11 +65,11 @@ class Brown:
             self.run.progress.advance(done)
         for first in range(done, words, WORDS_AT_ONCE):
             last = min(first + WORDS_AT_ONCE, words)
-            cluster_words(*rows, first, last, class_of, *state)
+            cluster_words(*rows, first, last, class_of, state)
             self.run.progress.advance(last - first)
             stage.save(last, changing)
         merges = np.empty((self.classes - 1, 2), dtype=np.int64)
-        build_tree(*state, merges)
+        build_tree(state, merges)
         # The kernel's slots have a gap; number the classes by their first word.
         used, place = np.unique(class_of, return_index=True)
         used = used[np.argsort(place, kind="stable")]

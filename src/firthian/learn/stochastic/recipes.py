@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firthian.learn.recipe import DYNAMIC, Recipe
+from firthian.learn.recipe import Recipe
 from firthian.runtime.cost import memory_of
 from firthian.runtime.memory import Memory
 
@@ -10,22 +10,14 @@ HERE = "firthian.learn.stochastic"
 
 STOCHASTIC = (
     Recipe(
-        "glove",
-        "GloVe: logarithms of counts by weighted least squares, Adagrad",
-        "Pennington, Socher and Manning 2014",
-        f"{HERE}.glove:GloVe",
-        f"{HERE}.glove:Adagrad",
-        counting={"window": 10, "weighting": "harmonic"},
-        memory=memory_of("glove"),
+        "glove", "GloVe: logarithms of counts by weighted least squares, Adagrad", "Pennington, Socher and Manning 2014",
+        f"{HERE}.glove:GloVe", f"{HERE}.glove:Adagrad",
+        counting={"window": 10, "weighting": "harmonic"}, memory=memory_of("glove"),
     ),
     Recipe(
-        "sgns-sgd",
-        "skip-gram (or CBOW) with negative sampling by stochastic gradient on the text",
+        "sgns-sgd", "skip-gram (or CBOW) with negative sampling by stochastic gradient on the text",
         "Mikolov, Sutskever, Chen, Corrado and Dean 2013",
-        f"{HERE}.skipgram:SkipGram",
-        f"{HERE}.skipgram:StochasticGradient",
-        counting=DYNAMIC,
-        source="tokens",
-        memory=Memory(word_dim=16, word=400, token=80, batch=1_000_000),
+        f"{HERE}.skipgram:SkipGram", f"{HERE}.skipgram:StochasticGradient",
+        source="tokens", memory=Memory(word_dim=16, word=400, token=80, batch=1_000_000),
     ),
-)
+)  # fmt: skip

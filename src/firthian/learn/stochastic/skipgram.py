@@ -87,14 +87,8 @@ class SkipGram:
         bounds, aliases = np.empty(words, dtype=np.uint64), np.empty(words, dtype=np.int32)
         alias_table(tokens.vocabulary.counts.astype(np.float64) ** ns_exponent, bounds, aliases)
         #: Arguments of the kernels that draw windows and noise.
-        self.drawing = (
-            probability_bounds(weights / weights[0]),
-            before.size > 0,
-            after.size > 0,
-            bounds,
-            aliases,
-            negative,
-        )
+        reaches = probability_bounds(weights / weights[0])
+        self.drawing = (reaches, before.size > 0, after.size > 0, bounds, aliases, negative)
         keep = options.keep_probabilities(tokens.vocabulary.counts)
         #: The expected number of tokens per epoch.
         self.epoch_tokens = float(np.sum(tokens.vocabulary.counts * keep))
@@ -124,7 +118,7 @@ class SkipGram:
         seed, epoch, rate = np.uint64(self.run.seed), np.uint64(stretch.epoch), np.float32(alpha)
         if self.cbow:
             loss, positions = kernel.cbow_steps(
-                stretch.stream, stretch.first, stretch.last, stretch.position, seed, epoch, *self.drawing, words,
+                stretch.stream, stretch.first, stretch.last, stretch.position, seed, epoch, self.drawing, words,
                 contexts, rate,
             )  # fmt: skip
             return float(loss), int(positions)
@@ -137,7 +131,7 @@ class SkipGram:
             first, last = stretch.first + offset, stretch.first + min(offset + block, length)
             return int(
                 kernel.draw_samples(
-                    stretch.stream, first, last, stretch.position + offset, seed, epoch, *self.drawing, PARTS,
+                    stretch.stream, first, last, stretch.position + offset, seed, epoch, self.drawing, PARTS,
                     raw[part], samples[part], starts[part],
                 )
             )  # fmt: skip
