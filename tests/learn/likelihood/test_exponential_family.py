@@ -1,4 +1,4 @@
-"""Exponential family models: gradients, treatments of unseen pairs, steps, limits, and what they find."""
+"""Exponential family models: gradients, treatments of unseen pairs, updates, limits, and recovered parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.reference import glove as glove_twin
 from tests.reference import likelihood as twin
 
 DIMENSION = 4
-#: No threads: starting them would take longer than these small problems.
+#: One thread: starting more takes longer than these small problems.
 ALONE = Run(executor=Threads(1))
 FAMILIES = {
     "gaussian": (Gaussian(), "none"),
@@ -37,7 +37,7 @@ FAMILIES = {
 
 
 def problem(name, size=25, seed=0, context="both", scale=0.3, **options):
-    """A model, random factors, and dense twins of counts and shares."""
+    """Return a model, random factors, and dense counts and shares."""
     family, bias = FAMILIES[name]
     matrix, counts = random_counts(size, seed, context)
     if name == "binomial":
@@ -60,66 +60,66 @@ def slow_loss(model, factors, matrix, rho):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_exact_loss_is_the_sum_over_all_pairs(name, context):
     model, factors, matrix, rho = problem(name, context=context)
-    wanted = slow_loss(model, factors, matrix, rho)
+    expected = slow_loss(model, factors, matrix, rho)
     for which in ("words", "contexts"):
-        found = losses.Exact().values(model.side(which, factors), ALONE, 0)
-        assert found.sum() == pytest.approx(wanted, rel=1e-5)
+        values = losses.Exact().values(model.side(which, factors), ALONE, 0)
+        assert values.sum() == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("way", ["exact", "sampled", "expanded", "ignored"])
+@pytest.mark.parametrize("unseen", ["exact", "sampled", "expanded", "ignored"])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_gradients_are_derivatives_of_the_loss(name, way):
+def test_gradients_are_derivatives_of_the_loss(name, unseen):
     model, factors, _, _ = problem(name)
-    treatment = losses.choose_loss(way, 64)
-    if way == "expanded" and name != "gaussian":
+    loss = losses.choose_loss(unseen, 64)
+    if unseen == "expanded" and name != "gaussian":
         pytest.skip("its quadratic moves with the vectors: compared with the exact gradient below, its bias by itself")
-    if way == "sampled" and name == "negative-binomial":
+    if unseen == "sampled" and name == "negative-binomial":
         pytest.skip("its unseen pairs are bounded, not counted")
     for which in ("words", "contexts"):
         side = model.side(which, factors)
-        gradient = treatment.gradient(side, ALONE, 1)
+        gradient = loss.gradient(side, ALONE, 1)
         rng = np.random.default_rng(1)
         towards = rng.normal(0, 1, side.left.shape).astype(np.float32)
         bias_towards = rng.normal(0, 1, len(side.left)) * side.learns_bias
         old, old_bias, step = side.left.copy(), side.left_bias.copy(), 1e-3
-        found = []
+        values = []
         for sign in (1, -1):
             side.left[:] = old + np.float32(sign * step) * towards
             side.left_bias[:] = old_bias + sign * step * bias_towards
             # drawn by shares of contexts, which do not move with the biases of this side
-            found.append(treatment.values(side.refresh_shares(), ALONE, 1))
+            values.append(loss.values(side.refresh_shares(), ALONE, 1))
         side.left[:], side.left_bias[:] = old, old_bias
         slopes = (gradient.vectors * towards).sum(axis=1) + gradient.bias * bias_towards
         # dense blocks are in single precision, so differences of their sums have few digits
-        rtol, atol = (2e-2, 2e-2) if way == "exact" else (1e-3, 1e-4)
-        assert np.allclose((found[0] - found[1]) / (2 * step), slopes, rtol=rtol, atol=atol * np.abs(slopes).max())
+        rtol, atol = (2e-2, 2e-2) if unseen == "exact" else (1e-3, 1e-4)
+        assert np.allclose((values[0] - values[1]) / (2 * step), slopes, rtol=rtol, atol=atol * np.abs(slopes).max())
 
 
 @pytest.mark.parametrize("which", ["words", "contexts"])
-@pytest.mark.parametrize("way", ["exact", "expanded", "sampled"])
+@pytest.mark.parametrize("unseen", ["exact", "expanded", "sampled"])
 @pytest.mark.parametrize("name", ["poisson", "tweedie", "gaussian-log"])
-def test_losses_move_with_the_biases_as_the_gradient_says(name, way, which):
+def test_losses_move_with_the_biases_as_the_gradient_says(name, unseen, which):
     # small products, so that the quadratic of unseen pairs is close
     model, factors, _, _ = problem(name, size=60, scale=0.1)
-    side, treatment, step = model.side(which, factors), losses.choose_loss(way), 1e-3
-    before, slope = treatment.values(side, ALONE, 1), treatment.gradient(side, ALONE, 1).bias
+    side, loss, step = model.side(which, factors), losses.choose_loss(unseen), 1e-3
+    before, slope = loss.values(side, ALONE, 1), loss.gradient(side, ALONE, 1).bias
     side.left_bias[:] -= step
-    found = (treatment.values(side.refresh_shares(), ALONE, 1) - before).sum()
-    assert found == pytest.approx(-step * slope.sum(), rel=0.05)
+    values = (loss.values(side.refresh_shares(), ALONE, 1) - before).sum()
+    assert values == pytest.approx(-step * slope.sum(), rel=0.05)
 
 
 @pytest.mark.parametrize("name", ["poisson", "tweedie", "negative-binomial"])
 def test_all_rows_move_and_reach_what_visiting_every_pair_reaches(name):
     _, counts = random_counts(300)
     reached = {}
-    for way in ("exact", "expanded"):
+    for unseen in ("exact", "expanded"):
         family, bias = FAMILIES[name]
         model = ExponentialFamily(counts, ALONE, family, bias, truncate_weights=10.0)
-        found = IWLRLS(iterations=4, unseen=way).solve(model, DIMENSION, ALONE)
-        assert found.stats["kept_rows"] <= 0.01 * 3 * 2 * 300
-        words = np.ascontiguousarray(2 * found.words - found.contexts)
-        factors = Factors(words, found.contexts, found.extras["word_bias"], found.extras["context_bias"])
-        reached[way] = float(losses.Exact().values(model.side("words", factors), ALONE, 0).sum())
+        values = IWLRLS(iterations=4, unseen=unseen).solve(model, DIMENSION, ALONE)
+        assert values.stats["kept_rows"] <= 0.01 * 3 * 2 * 300
+        words = np.ascontiguousarray(2 * values.words - values.contexts)
+        factors = Factors(words, values.contexts, values.extras["word_bias"], values.extras["context_bias"])
+        reached[unseen] = float(losses.Exact().values(model.side("words", factors), ALONE, 0).sum())
     assert reached["expanded"] < reached["exact"] + 0.03 * abs(reached["exact"])
 
 
@@ -131,16 +131,16 @@ def test_the_expansion_is_exact_for_squares_and_close_otherwise(name):
         # unseen pairs are rare words, where the bound is tight
         factors.word_bias -= 3
     side = model.side("words", factors)
-    exact, close = (losses.choose_loss(way).gradient(side, ALONE, 1) for way in ("exact", "expanded"))
+    exact, close = (losses.choose_loss(unseen).gradient(side, ALONE, 1) for unseen in ("exact", "expanded"))
     tolerance = 1e-5 if name == "gaussian" else 0.06
     assert close.losses.sum() == pytest.approx(exact.losses.sum(), rel=tolerance)
     difference = np.linalg.norm(close.vectors - exact.vectors) / np.linalg.norm(exact.vectors)
     assert difference < tolerance
     # the quadratic has the curvature of rho·phi, (2 - p)·h; of seen pairs the expected curvature h is taken
     eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
-    expected = model.family.curvature(matrix, eta, rho)
-    wanted = np.where(matrix > 0, 1, model.family.share_power or 1) * expected
-    assert np.allclose(close.curvature, wanted.sum(axis=1), rtol=3 * tolerance)
+    curvature = model.family.curvature(matrix, eta, rho)
+    expected = np.where(matrix > 0, 1, model.family.share_power or 1) * curvature
+    assert np.allclose(close.curvature, expected.sum(axis=1), rtol=3 * tolerance)
 
 
 def test_sampled_gradients_are_right_on_average():
@@ -157,28 +157,28 @@ def test_emf_is_the_expected_loss_of_sgns():
     """Theorem 1 of Li et al. 2015, with any noise distribution."""
     for seed in range(3):
         model, factors, matrix, _ = problem("binomial", size=12, seed=seed)
-        found = losses.Exact().values(model.side("words", factors), ALONE, 0).sum()
+        values = losses.Exact().values(model.side("words", factors), ALONE, 0).sum()
         u, c = factors.words.astype(np.float64), factors.contexts.astype(np.float64)
-        assert found == pytest.approx(twin.sgns_expected_loss(matrix, u, c, 5.0, 0.75), rel=1e-6)
+        assert values == pytest.approx(twin.sgns_expected_loss(matrix, u, c, 5.0, 0.75), rel=1e-6)
 
 
 def test_held_out_pairs_cost_nothing():
-    for way in ("exact", "expanded", "sampled"):
+    for unseen in ("exact", "expanded", "sampled"):
         model, factors, matrix, rho = problem("binomial", context="left")
         model, held = model.hold_out(0.3)
         assert 0.1 * model.pairs.values.size < held.rows.size < 0.5 * model.pairs.values.size
         assert np.array_equal(matrix[held.rows, held.columns], held.values)
-        if way == "exact":
+        if unseen == "exact":
             rest, empty = matrix.copy(), rho.copy()
             rest[held.rows, held.columns] = empty[held.rows, held.columns] = 0
-            wanted = slow_loss(model, factors, rest, empty)
+            expected = slow_loss(model, factors, rest, empty)
             for which in ("words", "contexts"):
                 assert losses.Exact().values(model.side(which, factors), ALONE, 0).sum() == pytest.approx(
-                    wanted, rel=1e-5
+                    expected, rel=1e-5
                 )
             exact = losses.Exact().gradient(model.side("words", factors), ALONE, 1).vectors
         else:
-            close = losses.choose_loss(way, 20_000).gradient(model.side("words", factors), ALONE, 1).vectors
+            close = losses.choose_loss(unseen, 20_000).gradient(model.side("words", factors), ALONE, 1).vectors
             assert np.linalg.norm(close - exact) < 0.05 * np.linalg.norm(exact)
 
 
@@ -190,10 +190,10 @@ def test_one_tweedie_iteration_has_gloves_objective():
     x = matrix[rows, columns]
     weights = [glove_twin.weight(value, 10.0, 0.75) for value in x]
     parts = [np.asarray(part, dtype=np.float64) for part in vars(factors).values()]
-    wanted = glove_twin.objective(rows, columns, np.log(x), weights, *parts)
+    expected = glove_twin.objective(rows, columns, np.log(x), weights, *parts)
     for which in ("words", "contexts"):
-        found = losses.SeenOnly().values(FirstProblem(model).side(which, factors), ALONE, 0)
-        assert 2 * found.sum() == pytest.approx(wanted, rel=1e-5)
+        values = losses.SeenOnly().values(FirstProblem(model).side(which, factors), ALONE, 0)
+        assert 2 * values.sum() == pytest.approx(expected, rel=1e-5)
 
 
 def test_conjugate_gradients_solve_each_row():
@@ -207,15 +207,15 @@ def test_conjugate_gradients_solve_each_row():
         weights = (np.minimum(x, 10) / 10) ** 0.75
         right = np.column_stack([factors.contexts[seen].astype(np.float64), np.ones(seen.size)])
         hessian = (right * weights[:, np.newaxis]).T @ right + ridge * np.diag([1.0] * DIMENSION + [0.0])
-        wanted = np.linalg.solve(hessian, right.T @ (weights * (np.log(x) - factors.context_bias[seen])))
-        assert np.allclose(np.append(side.left[row], side.left_bias[row]), wanted, atol=2e-3)
+        expected = np.linalg.solve(hessian, right.T @ (weights * (np.log(x) - factors.context_bias[seen])))
+        assert np.allclose(np.append(side.left[row], side.left_bias[row]), expected, atol=2e-3)
 
 
 def test_least_squares_never_rise():
     model, factors, _, _ = problem("tweedie", size=40, truncate_weights=10.0)
     for number in (1, 3):
-        found = sweep(FirstProblem(model), factors, losses.SeenOnly(), ConjugateGradients(number), 10, 0.05, ALONE)
-        assert (np.diff(found) <= 1e-6 * found[0]).all()
+        values = sweep(FirstProblem(model), factors, losses.SeenOnly(), ConjugateGradients(number), 10, 0.05, ALONE)
+        assert (np.diff(values) <= 1e-6 * values[0]).all()
 
 
 def test_gaussian_is_the_truncated_svd():
@@ -229,7 +229,7 @@ def test_gaussian_is_the_truncated_svd():
 def test_tweedie_and_the_negative_binomial_become_poisson():
     """The fitted vectors, not only the formulas: p to 1, theta to infinity."""
     _, counts = random_counts(40)
-    found = [
+    values = [
         IWLRLS(iterations=4).solve(model, DIMENSION, ALONE)
         for model in (
             ef.poisson(counts, ALONE),
@@ -238,10 +238,10 @@ def test_tweedie_and_the_negative_binomial_become_poisson():
         )
     ]
     far = IWLRLS(iterations=4).solve(ef.negative_binomial(counts, ALONE, theta=1.0), DIMENSION, ALONE)
-    scale = np.abs(found[0].words).max()
-    for near in found[1:]:
-        assert np.allclose(near.words, found[0].words, atol=0.01 * scale)
-    assert not np.allclose(far.words, found[0].words, atol=0.05 * scale)
+    scale = np.abs(values[0].words).max()
+    for near in values[1:]:
+        assert np.allclose(near.words, values[0].words, atol=0.01 * scale)
+    assert not np.allclose(far.words, values[0].words, atol=0.05 * scale)
 
 
 def test_a_log_link_keeps_the_means_of_the_gaussian_above_zero():
@@ -254,12 +254,12 @@ def test_a_log_link_keeps_the_means_of_the_gaussian_above_zero():
     assert ((matrix - mu) ** 2).sum() < 0.3 * ((matrix - independent) ** 2).sum()
 
 
-def test_vectors_are_combined_as_asked():
+def test_vectors_are_combined_as_requested():
     _, counts = random_counts(30)
     for recipe in ("sgns", "tweedie"):
         options = {"center": False} if recipe == "sgns" else {}
         u, both, mean = (
-            ft.train(counts, recipe, vector_size=3, combine=how, **options) for how in ("u", "u+c", "mean")
+            ft.train(counts, recipe, vector_size=3, combine=combine, **options) for combine in ("u", "u+c", "mean")
         )
         assert np.allclose(both.matrix, u.matrix + u.contexts)
         assert np.allclose(mean.matrix, both.matrix / 2)
@@ -267,7 +267,7 @@ def test_vectors_are_combined_as_asked():
 
 def test_a_share_of_the_contexts_is_added_to_the_words():
     _, counts = random_counts(30)
-    u, none, some = (ft.train(counts, "sgns", vector_size=3, combine=how) for how in ("u", 0, 0.25))
+    u, none, some = (ft.train(counts, "sgns", vector_size=3, combine=combine) for combine in ("u", 0, 0.25))
     np.testing.assert_array_equal(none.matrix, u.matrix)
     words, contexts = u.matrix + u.extras["mean_vector"], u.contexts
     weights = np.sqrt(ef.NegativeSampling(counts, ALONE, negative=6.0).side("words", factors_of(u)).events)
@@ -288,7 +288,7 @@ def factors_of(vectors):
     return ef.Factors(vectors.matrix, vectors.contexts, zeros, zeros)
 
 
-def test_much_text_gets_more_sweeps(monkeypatch):
+def test_large_corpora_get_more_sweeps(monkeypatch):
     _, counts = random_counts(30)
     assert len(ft.train(counts, "sgns", vector_size=3).provenance.objective) == 6
     monkeypatch.setattr(alternating, "LARGE_TEXT", int(counts.vocabulary.counts.sum()))
@@ -301,9 +301,9 @@ def test_careful_steps_never_raise_the_loss_and_reach_a_stationary_point(name):
     # with weights mu² a few large counts are all there is, and one matrix for all rows a poor guide
     options = {"truncate_counts": 10.0} if name == "gaussian-log" else {}
     model, factors, _, _ = problem(name, size=15, scale=0.1, **options)
-    rule = updates.choose_update("newton")
-    found = sweep(model, factors, losses.Exact(), rule, 150, 1.0, ALONE)
-    assert (np.diff(found) <= 1e-6 * np.abs(found[0])).all()
+    update = updates.choose_update("newton")
+    values = sweep(model, factors, losses.Exact(), update, 150, 1.0, ALONE)
+    assert (np.diff(values) <= 1e-6 * np.abs(values[0])).all()
     for which in ("words", "contexts"):
         side = model.side(which, factors)
         gradient = losses.Exact().gradient(side, ALONE, 1).vectors + 1.0 * side.left
@@ -340,25 +340,25 @@ def test_vectors_are_centered_where_words_weigh_as_the_root_of_their_events():
 
 def test_every_solver_reaches_the_same_value_from_a_common_start():
     values = {}
-    for way, rule, epochs in (
+    for unseen, update, epochs in (
         ("exact", updates.choose_update("newton"), 150),
         ("exact", updates.choose_update("damped", 0.5), 300),
         ("exact", updates.GradientDescent(), 1500),
     ):
         model, factors, _, _ = problem("binomial", size=12, scale=0.3)
-        sweep(model, factors, losses.choose_loss(way), rule, epochs, 3.0, ALONE)
+        sweep(model, factors, losses.choose_loss(unseen), update, epochs, 3.0, ALONE)
         side = model.side("words", factors)
         penalty = sum(updates.penalties(part, 3.0).sum() for part in (factors.words, factors.contexts))
-        values[type(rule).__name__, epochs] = losses.Exact().values(side, ALONE, 0).sum() + penalty
+        values[type(update).__name__, epochs] = losses.Exact().values(side, ALONE, 0).sum() + penalty
     lowest = min(values.values())
     assert all(value == pytest.approx(lowest, rel=2e-3) for value in values.values()), values
 
 
 def test_descent_below_the_lipschitz_bound_never_raises_the_loss():
     model, factors, _, _ = problem("binomial", scale=1.0)
-    found = sweep(model, factors, losses.Exact(), updates.GradientDescent(), 30, 0.0, ALONE)
-    assert (np.diff(found) <= 1e-7 * found[0]).all()
-    assert found[-1] < 0.9 * found[0]
+    values = sweep(model, factors, losses.Exact(), updates.GradientDescent(), 30, 0.0, ALONE)
+    assert (np.diff(values) <= 1e-7 * values[0]).all()
+    assert values[-1] < 0.9 * values[0]
 
 
 def test_the_lipschitz_bound_of_a_row_is_above_its_hessian_and_not_far():
@@ -374,7 +374,7 @@ def test_the_lipschitz_bound_of_a_row_is_above_its_hessian_and_not_far():
             assert bound <= side.right.shape[1] * largest
 
 
-def test_little_text_takes_shorter_steps_and_the_record_says_so():
+def test_small_corpora_take_shorter_steps_and_the_record_says_so():
     _, counts = random_counts(30)
     usual, short, longer = (
         ft.train(counts, "sgns", vector_size=4, **options) for options in ({}, {"damping": 0.3}, {"damping": 0.1})
@@ -407,7 +407,7 @@ def test_multinomial_rows_sum_to_the_counts():
     assert np.allclose(mu.sum(axis=1), matrix.sum(axis=1), rtol=0.02)
 
 
-def test_a_planted_model_is_found_again():
+def test_a_planted_model_is_recovered():
     rng = np.random.default_rng(0)
     size, rank = 120, 3
     u, c = rng.normal(0, 0.6, (2, size, rank))
@@ -430,11 +430,11 @@ def test_more_iterations_fit_better_and_early_stop_keeps_the_best():
     judged = stopped.stats["held_out_loss"]
     assert judged[stopped.stats["stopped_at"] - 1] == min(judged)
     assert len(stopped.objective) == stopped.stats["stopped_at"] - 1
-    # the first iteration leaves unseen pairs alone, which is told on them
+    # the first iteration leaves unseen pairs alone, which shows on them
     assert judged[0] > min(judged)
 
 
-def test_the_power_is_found_on_held_out_pairs():
+def test_the_power_is_estimated_on_held_out_pairs():
     rng = np.random.default_rng(0)
     mu = np.exp(rng.normal(1, 1, 20_000))
     held = HeldOut(np.arange(20_000), np.zeros(20_000, dtype=int), mu * rng.gamma(50, 1 / 50, 20_000))
@@ -451,10 +451,10 @@ def test_the_power_is_found_on_held_out_pairs():
 def test_truncated_counts_and_the_diagonal():
     matrix, counts = random_counts(20)
     model = ef.NegativeSampling(counts, ALONE, truncate_counts=3.0, diagonal=False)
-    wanted = np.minimum(matrix, 3) * (1 - np.eye(20))
-    assert np.allclose(model.row_sums, wanted.sum(axis=1))
+    expected = np.minimum(matrix, 3) * (1 - np.eye(20))
+    assert np.allclose(model.row_sums, expected.sum(axis=1))
     rows = np.repeat(np.arange(20), np.diff(model.pairs.indptr))
-    assert np.allclose(model.pairs.values, wanted[rows, model.pairs.indices])
+    assert np.allclose(model.pairs.values, expected[rows, model.pairs.indices])
     assert not (rows == model.pairs.indices).any()
 
 
@@ -463,10 +463,10 @@ class _NoStart(ExponentialFamily):
         super().__init__(counts, ALONE, Poisson(), "both")
 
     def start(self, dimension):
-        raise AssertionError("the memory is looked at first")
+        raise AssertionError("memory is checked first")
 
 
-def test_bad_input_is_told():
+def test_bad_input_is_reported():
     _, counts = random_counts(20)
     with pytest.raises(FirthianError, match="the binomial family does not support bias=both"):
         ExponentialFamily(counts, ALONE, Binomial(), "both")
@@ -498,17 +498,17 @@ def test_any_seed_holds_pairs_out():
     assert held[0] != held[1] != held[2]
 
 
-def test_a_predictor_that_overflows_is_damped_and_reported():
+def test_an_overflowing_predictor_is_damped_and_reported():
     model, factors, _, _ = problem("poisson", size=20)
     factors.words *= 1000
-    rule = updates.choose_update("newton")
+    update = updates.choose_update("newton")
     with pytest.raises(FirthianError, match="not a number"):
-        sweep(model, factors, losses.Exact(), rule, 3, 0.0, ALONE)
+        sweep(model, factors, losses.Exact(), update, 3, 0.0, ALONE)
     model, factors, _, _ = problem("poisson", size=20)
     factors.words *= 20
-    found = sweep(model, factors, losses.Exact(), rule, 20, 0.0, ALONE)
-    assert (np.diff(found) <= 0).all()
-    assert rule.halved > 0
+    values = sweep(model, factors, losses.Exact(), update, 20, 0.0, ALONE)
+    assert (np.diff(values) <= 0).all()
+    assert update.halved > 0
 
 
 def test_a_row_without_a_direction_stays_where_it_is():
@@ -516,8 +516,8 @@ def test_a_row_without_a_direction_stays_where_it_is():
     side = model.side("words", factors)
     gradient = losses.Exact().gradient(side, ALONE, 1)
     gradient.vectors[3] = np.nan
-    before, rule = side.left[3].copy(), updates.choose_update("newton")
-    rule.move(side, gradient, losses.Exact(), ALONE, 1, 0.0)
-    assert rule.kept == 1
+    before, update = side.left[3].copy(), updates.choose_update("newton")
+    update.move(side, gradient, losses.Exact(), ALONE, 1, 0.0)
+    assert update.kept == 1
     assert np.array_equal(side.left[3], before)
     assert np.isfinite(side.left).all()

@@ -70,8 +70,8 @@ def test_losses_are_scipys_log_likelihoods_up_to_a_constant():
         assert np.allclose(gained, density(two) - density(one)), family.name
     chance = [1 / (1 + math.exp(-eta)) for eta in (one, two)]
     gained = Binomial().loss(X, one, TRIALS - X) - Binomial().loss(X, two, TRIALS - X)
-    wanted = scipy.stats.binom.logpmf(X, TRIALS, chance[1]) - scipy.stats.binom.logpmf(X, TRIALS, chance[0])
-    assert np.allclose(gained, wanted)
+    expected = scipy.stats.binom.logpmf(X, TRIALS, chance[1]) - scipy.stats.binom.logpmf(X, TRIALS, chance[0])
+    assert np.allclose(gained, expected)
 
 
 def test_variance_weight_and_deviance_are_statsmodels():
@@ -136,7 +136,7 @@ def test_extreme_predictors_do_no_harm():
     assert np.allclose([Tweedie(1.95).loss(np.float32(0), low), Tweedie(1.95).slope(np.float32(0), low)], 0, atol=1e-3)
 
 
-def test_bad_parameters_are_told():
+def test_bad_parameters_are_reported():
     for power in (0.9, 2.1, 1.0, 2.0):
         with pytest.raises(FirthianError, match="power"):
             Tweedie(power)

@@ -1,4 +1,4 @@
-"""Pairs that are kept out of a fit: what they say of it, and that it does not know them."""
+"""Held-out pairs: how well they validate a fit, and that the fit does not see them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from firthian.runtime.executor import Threads
 from firthian.runtime.run import Run
 from tests.learn.common import counts_of, random_counts
 
-#: No threads: starting them would take longer than these small problems.
+#: One thread: starting more takes longer than these small problems.
 ALONE = Run(executor=Threads(1))
 
 
@@ -26,17 +26,17 @@ def test_held_out_loss_follows_the_loss_under_the_truth():
     model = ef.poisson(counts, ALONE)
     model, held_out = model.hold_out(0.3)
     judge = ValidationLoss(model, held_out)
-    way = Sweeps(IWLRLS(iterations=8))
-    factors = way.start(model, 4, ALONE)
-    way.first(model, factors, ALONE, "first")
-    judged, wanted = [], []
+    method = Sweeps(IWLRLS(iterations=8))
+    factors = method.start(model, 4, ALONE)
+    method.first(model, factors, ALONE, "first")
+    judged, expected = [], []
     for iteration in range(1, 8):
         eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
-        wanted.append(float((np.exp(eta) - truth * eta).sum() / counts.total))
+        expected.append(float((np.exp(eta) - truth * eta).sum() / counts.total))
         judged.append(judge(factors))
-        way.further(model, factors, iteration, ALONE)
-    assert spearmanr(judged, wanted)[0] > 0.9
-    assert wanted[int(np.argmin(judged))] < min(wanted) + 0.02 * (wanted[0] - min(wanted))
+        method.further(model, factors, iteration, ALONE)
+    assert spearmanr(judged, expected)[0] > 0.9
+    assert expected[int(np.argmin(judged))] < min(expected) + 0.02 * (expected[0] - min(expected))
 
 
 def test_unseen_cells_are_unseen_and_stand_for_all_of_them():
@@ -65,17 +65,17 @@ def test_a_start_does_not_see_pairs_that_are_held_out():
 def test_zeros_are_drawn_anew_in_every_iteration():
     turns = []
 
-    class Noted(losses.Sampled):
+    class Recording(losses.Sampled):
         def _draw(self, side, run, turn):
             turns.append(turn)
             return super()._draw(side, run, turn)
 
     _, counts = random_counts(40)
     model = ef.poisson(counts, ALONE)
-    way = Sweeps(IWLRLS(iterations=4, unseen="sampled", sampled_zeros=8))
-    way.loss = Noted(8)
-    factors = way.start(model, 4, ALONE)
-    way.first(model, factors, ALONE, "first")
+    method = Sweeps(IWLRLS(iterations=4, unseen="sampled", sampled_zeros=8))
+    method.loss = Recording(8)
+    factors = method.start(model, 4, ALONE)
+    method.first(model, factors, ALONE, "first")
     for iteration in (1, 2, 3):
-        way.further(model, factors, iteration, ALONE)
+        method.further(model, factors, iteration, ALONE)
     assert set(turns) == {0, 1, 2, 3, 4, 5, 6}

@@ -28,7 +28,7 @@ def supervised(weight=0.3, size=12):
 
 
 def slow_objective(model, factors, matrix, weight):
-    """eq. 14, written down."""
+    """Compute eq. 14 directly."""
     u, c = factors.words.astype(np.float64), factors.contexts.astype(np.float64)
     rho = np.multiply.outer(*model.model.shares(factors))
     zeros = np.zeros(len(matrix))
@@ -41,25 +41,25 @@ def slow_objective(model, factors, matrix, weight):
 
 def test_the_objective_is_equation_14():
     model, factors, matrix = supervised()
-    treatment = AnalogyLoss(losses.Exact(), model, factors)
-    found = treatment.values(model.side("contexts", factors), Run(), 0).sum()
-    assert found == pytest.approx(slow_objective(model, factors, matrix, 0.3), rel=1e-5)
+    loss = AnalogyLoss(losses.Exact(), model, factors)
+    values = loss.values(model.side("contexts", factors), Run(), 0).sum()
+    assert values == pytest.approx(slow_objective(model, factors, matrix, 0.3), rel=1e-5)
 
 
-@pytest.mark.parametrize("way", ["exact", "expanded"])
-def test_gradients_are_derivatives_of_equation_14(way):
+@pytest.mark.parametrize("unseen", ["exact", "expanded"])
+def test_gradients_are_derivatives_of_equation_14(unseen):
     model, factors, matrix = supervised()
-    treatment = AnalogyLoss(losses.choose_loss(way), model, factors)
+    loss = AnalogyLoss(losses.choose_loss(unseen), model, factors)
     for which, part in (("words", factors.words), ("contexts", factors.contexts)):
-        gradient = treatment.gradient(model.side(which, factors), Run(), 1).vectors
+        gradient = loss.gradient(model.side(which, factors), Run(), 1).vectors
         towards = np.random.default_rng(1).normal(0, 1, part.shape).astype(np.float32)
-        old, found = part.copy(), []
+        old, values = part.copy(), []
         for step in (1e-3, -1e-3):
             part[:] = old + np.float32(step) * towards
-            found.append(slow_objective(model, factors, matrix, 0.3))
+            values.append(slow_objective(model, factors, matrix, 0.3))
         part[:] = old
         slope = float((gradient * towards).sum())
-        assert (found[0] - found[1]) / 2e-3 == pytest.approx(slope, rel=0.01 if way == "exact" else 0.1)
+        assert (values[0] - values[1]) / 2e-3 == pytest.approx(slope, rel=0.01 if unseen == "exact" else 0.1)
 
 
 def test_sweeps_lower_the_objective():
@@ -85,7 +85,7 @@ def test_the_auto_damping_is_that_of_the_counts_not_of_the_questions():
 
 
 def test_questions_that_do_not_fit_the_memory_are_refused_before_the_work(tmp_path):
-    """Each question brings the pairs of its answer once more, of which counting knows nothing."""
+    """Each question adds the pairs of its answer once more, which the counts do not show."""
     _, counts = random_counts(40)
     words = counts.vocabulary.words
     path = tmp_path / "questions.txt"
@@ -113,7 +113,7 @@ def test_what_is_taught_is_learned(tmp_path):
     assert distance(taught) < 0.8 * distance(plain)
 
 
-def test_bad_files_are_told(tmp_path):
+def test_bad_files_are_reported(tmp_path):
     _, counts = random_counts(10)
     path = tmp_path / "questions.txt"
     path.write_text("one two three four\n")

@@ -1,4 +1,4 @@
-"""IWLRLS by Adagrad: its problems are the right ones, and it ends where sweeps end."""
+"""IWLRLS by Adagrad: its least squares problems are correct, and it ends where sweeps end."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ def test_seen_pairs_get_the_weights_and_responses_of_the_family(context):
     assert np.array_equal(np.sort(rows * 25 + columns), np.flatnonzero(matrix))
     eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
     mu, x = np.exp(eta[rows, columns]), matrix[rows, columns]
-    wanted = model.family.response(x, mu)
-    far = wanted - np.log(mu) > LONGEST_RESPONSE
-    assert np.allclose(response[~far], wanted[~far], rtol=1e-4, atol=1e-4)
+    expected = model.family.response(x, mu)
+    far = expected - np.log(mu) > LONGEST_RESPONSE
+    assert np.allclose(response[~far], expected[~far], rtol=1e-4, atol=1e-4)
     assert np.allclose(response[far], np.log(mu[far]) + LONGEST_RESPONSE, rtol=1e-4)
     assert solver.clipped_responses == far.sum() > 0
     assert np.allclose(weight, (np.minimum(mu, 10) / 10) ** 0.6, rtol=1e-4)
 
 
 @pytest.mark.parametrize("recipe", ["tweedie", "poisson"])
-def test_weights_need_not_be_cut_off(recipe):
+def test_weights_need_not_be_truncated(recipe):
     """Sweeps do not mind how small all weights are; none scales them by the largest count, for those who do."""
     _, counts = random_counts(40)
     options = {"vector_size": 4, "iterations": 1, "epochs": 4}
@@ -87,16 +87,16 @@ def test_drawn_pairs_stand_for_all_that_were_never_seen():
     model = ef.poisson(counts, ALONE)
     factors = random_factors(model)
     eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
-    wanted = np.where(matrix > 0, 0, np.minimum(np.exp(eta), 10) / 10)
-    total = np.zeros_like(wanted)
+    expected = np.where(matrix > 0, 0, np.minimum(np.exp(eta), 10) / 10)
+    total = np.zeros_like(expected)
     turns = 300
     for turn in range(turns):
         rows, columns, response, weight = AdagradSquares(15, 0.1, losses.Expanded())._drawn(model, factors, turn, ALONE)
         assert np.allclose(response, eta[rows, columns] - 1, atol=1e-5)
         np.add.at(total, (rows, columns), weight / turns)
     assert (total[matrix > 0] == 0).all()
-    assert total.sum() == pytest.approx(wanted.sum(), rel=0.02)
-    assert np.corrcoef(total.ravel(), wanted.ravel())[0, 1] > 0.95
+    assert total.sum() == pytest.approx(expected.sum(), rel=0.02)
+    assert np.corrcoef(total.ravel(), expected.ravel())[0, 1] > 0.95
 
 
 @pytest.mark.parametrize(("length", "weight"), [(5.0, 1.0), (1.0, 10.0), (0.1, 1.0)])
@@ -120,7 +120,7 @@ def test_a_first_step_is_not_longer_than_the_error(length, weight):
     assert -1.01 < predictor() - before < -0.01
 
 
-def test_weights_of_pairs_that_are_hardly_ever_drawn_are_cut_and_counted():
+def test_weights_of_pairs_that_are_hardly_ever_drawn_are_clipped_and_counted():
     _, counts = random_counts(25)
     model = ef.poisson(counts, ALONE)
     factors = random_factors(model, scale=3.0)
@@ -191,7 +191,7 @@ def test_adagrad_stops_early_and_finds_a_power_too():
     assert 1 < stopped.stats["power"] < 2
 
 
-def test_bad_input_is_told():
+def test_bad_input_is_reported():
     _, counts = random_counts(10)
     with pytest.raises(FirthianError, match="solver=adagrad does not support a ridge"):
         ft.train(counts, "tweedie", vector_size=2, solver="adagrad", ridge=1.0)

@@ -1,6 +1,6 @@
 """Loss and gradient of one side of a model, with four treatments of the pairs that were never seen: nearly all of them.
 
-``expanded`` and ``sampled`` take time for the seen pairs and for d×d matrices only; ``exact`` visits every pair; ``SeenOnly``
+``expanded`` and ``sampled`` take time for the seen pairs and for d×d matrices only; ``exact`` visits every pair; ``ignored``
 leaves the unseen ones out, which is a different objective.
 """
 
@@ -216,10 +216,11 @@ class _DenseBlock(NamedTuple):
 
 
 def choose_loss(unseen: str, sampled_zeros: int = 2048) -> Loss:
-    """Return the treatment with a name; check ``check_dense`` before long work with ``exact``."""
+    """Return the loss with a treatment of unseen pairs; call ``check_dense`` before long work with ``exact``."""
     if unseen == "sampled":
         return Sampled(sampled_zeros)
-    return Exact() if unseen == "exact" else Expanded()
+    kinds: dict[str, type[Loss]] = {"expanded": Expanded, "exact": Exact, "ignored": SeenOnly}
+    return kinds[unseen]()
 
 
 def check_dense(words: int, dimension: int, run: Run) -> None:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from firthian.learn.recipe import DYNAMIC, Recipe
 from firthian.runtime.cost import memory_of
 from firthian.runtime.memory import Memory
+
+if TYPE_CHECKING:
+    from firthian.learn.likelihood.alternating import FactorModel, SweptModel
+    from firthian.learn.likelihood.model import ExponentialFamily, NegativeSampling
+    from firthian.learn.likelihood.semf import SupervisedEMF
+    from firthian.learn.likelihood.squares import ReweightedModel
+
+    # Rows name models and solvers as text; mypy checks here that the models have what the solvers need.
+    _ALTERNATING: list[type[SweptModel]] = [ExponentialFamily, NegativeSampling, SupervisedEMF]
+    _AMEMF: list[type[FactorModel]] = [NegativeSampling]
+    _IWLRLS: list[type[ReweightedModel]] = [ExponentialFamily]
 
 HERE = "firthian.learn.likelihood"
 
