@@ -1,6 +1,6 @@
-"""Firthian: count a corpus once, then get word vectors from every kind of count-based model.
+"""Firthian: count a corpus once, then train word vectors with any count-based model.
 
-text --corpus--> ids + Vocabulary --cooccurrence--> Counts --models x solvers--> Vectors --> evaluate, adapt, explore
+text --text--> ids + Vocabulary --counts--> Counts --learn--> Vectors --> evaluate, compare, adapt, explore
 
 >>> import firthian as ft
 >>> counts = ft.count(["the cat sat on the mat", "the dog sat on the mat"], min_count=1)
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from firthian.vectors.loading import load
     from firthian.vectors.vectors import Vectors
 
-#: Public names and where they live; a name is imported when it is first used, so that ``import firthian`` stays quick.
+#: Public names and their modules; each is imported on first use, so that ``import firthian`` stays fast.
 _HOMES = {
     "Counts": "firthian.counts.counts",
     "FirthianError": "firthian.errors",
@@ -61,7 +61,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'firthian' has no attribute {name!r}")
     module = importlib.import_module(home)
-    # The package ``evaluate`` is called itself: importing it makes it the attribute of this name, once and for all.
+    # The package ``evaluate`` is itself callable; importing it binds this attribute.
     return module if home == f"firthian.{name}" else getattr(module, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import firthian
-from firthian.cli.app import spelling
+from firthian.cli.app import app, spelling
 
 SOURCE = Path(firthian.__file__).parent
 
@@ -136,6 +137,22 @@ def test_info_shows_no_digits_of_rounding() -> None:
 def test_the_help_says_where_the_settings_of_windows_come_from(firth: Callable[..., Any]) -> None:
     for verb, shown in (("count", "[default: 5]"), ("train", "[default: the recipe's, else 5]")):
         assert shown in firth(verb, "--help").out, verb
+
+
+def test_help_texts_are_short_phrases() -> None:
+    import typer.main
+
+    verbs: list[Any] = [typer.main.get_command(app)]
+    for verb in verbs:
+        verbs += getattr(verb, "commands", {}).values()
+    assert len(verbs) > 20
+    for verb in verbs:
+        assert len(re.split(r"[.?](?:\s|$)", verb.help)[0].split()) <= 12, verb.name
+        for parameter in verb.params:
+            if parameter.name not in ("install_completion", "show_completion"):
+                # Defaults and lists of choices do not count.
+                text = re.sub(r"\[default.*|:.*", "", parameter.help, flags=re.DOTALL)
+                assert 0 < len(text.split()) <= 12, f"{verb.name} {parameter.name}: {parameter.help}"
 
 
 def test_a_level_that_is_none_is_refused_though_nothing_needs_it(firth: Callable[..., Any], tmp_path: Path) -> None:

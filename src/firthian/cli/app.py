@@ -21,7 +21,7 @@ from firthian.errors import FirthianError, from_os_error
 app = typer.Typer(
     name="firth",
     cls=Verbs,
-    help="Count a corpus once, then get word vectors from any count-based model.",
+    help="Count a corpus once, then train word vectors with any count-based model.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -117,7 +117,7 @@ class CountSettings(WindowSettings):
     """All that decides what the counts of a corpus will be."""
 
     min_count: Annotated[
-        int | None, Option("minimum occurrences of a word; default 5, or 1 with a word list", low=1, group=VOCABULARY)
+        int | None, Option("minimum occurrences of a word (5, or 1 with a word list)", low=1, group=VOCABULARY)
     ] = None
     max_vocab: Annotated[int | None, Option("keep only the N most frequent words", low=1, group=VOCABULARY)] = None
     vocabulary: Annotated[WordList | None, Option("file of words to keep, one per line", group=VOCABULARY)] = None
@@ -127,22 +127,22 @@ class CountSettings(WindowSettings):
         Option("join collocations such as new_york, by this score", choices=("npmi", "word2vec"), group=VOCABULARY),
     ] = None
     phrase_threshold: Annotated[
-        float | None, Option("minimum score of a phrase; default 0.5 (npmi) or 100 (word2vec)", group=VOCABULARY)
+        float | None, Option("minimum score of a phrase (npmi 0.5, word2vec 100)", group=VOCABULARY)
     ] = None
     phrase_passes: Annotated[
         int, Option("passes over the text; 2 finds phrases of up to 4 words", low=1, high=MOST_PASSES, group=VOCABULARY)
     ] = 1
     phrase_min_count: Annotated[int, Option("minimum occurrences of a phrase", low=1, group=VOCABULARY)] = 5
-    tokenizer: Annotated[Any, Option("unicode, whitespace, icu, icu:LOCALE or module:function", group=CORPUS)] = (
-        "unicode"
-    )
+    tokenizer: Annotated[
+        Any, Option("tokenizer: unicode, whitespace, icu, icu:LOCALE or module:function", group=CORPUS)
+    ] = "unicode"
     keep_case: Annotated[bool, Option("do not convert to lower case", group=CORPUS)] = False
     fold_numbers: Annotated[bool, Option("replace every number by one symbol", group=CORPUS)] = False
-    format: Annotated[str, Option("auto, lines, files (one document each), wiki, csv, tsv or jsonl", group=CORPUS)] = (
-        "auto"
-    )
+    format: Annotated[
+        str, Option("format: auto, lines, files (one document each), wiki, csv, tsv or jsonl", group=CORPUS)
+    ] = "auto"
     text_column: Annotated[
-        str | None, Option("column of the text: its name, or its number in a file without a header", group=CORPUS)
+        str | None, Option("text column: its name, or its number without a header", group=CORPUS)
     ] = None
     strict: Annotated[bool, Option("stop at bytes that are not UTF-8", group=CORPUS)] = False
 
