@@ -1,4 +1,4 @@
-"""Quadratic lower bounds of the logistic log-likelihood, which keep Gaussian posteriors Gaussian.
+"""Quadratic lower bounds of the logistic log-likelihood: with them, Gaussian posteriors stay Gaussian.
 
 A pair with n+ positive and n- negative events, n = n+ + n-, has the log-likelihood n+·eta - n·log(1 + exp(eta)).
 """
@@ -22,13 +22,13 @@ def curvature(square: Array) -> Array:
 
 
 def height(square: Array) -> Array:
-    """log(2 cosh(xi/2)), from xi²: what the bound of an event loses at its best xi."""
+    """log(2 cosh(xi/2)), from xi²: the loss of the bound of one event at its optimal xi."""
     xi = np.sqrt(np.maximum(square, 0))
     return np.asarray(xi / 2 + np.log1p(np.exp(-xi)))
 
 
 def logistic_curvature(mean: Array, variance: Array) -> Array:
-    """E[sigma(eta)(1 - sigma(eta))] for Gaussian eta: the curvature that the bounds overstate.
+    """E[sigma(eta)(1 - sigma(eta))] for Gaussian eta: the exact curvature, which the bounds overstate.
 
     >>> logistic_curvature(np.array([0.0, 4.0]), np.array([0.0, 1.0])).round(3)
     array([0.25 , 0.026])
@@ -49,18 +49,18 @@ def sigmoid(eta: Array) -> Array:
 
 
 class Background:
-    """The bound of a row's unlisted pairs, which share one variational number.
+    """The bound of each row's unlisted pairs, which share one variational parameter.
 
-    ``rate`` is nu_i, so that a pair has nu_i·p_j negative events and no positive one; ``mass`` = sum of p_j over the
-    unlisted contexts; ``square`` and ``mean`` are the averages of E[eta²] and E[eta] over them, weighted by p_j. With
-    Jaakkola's bound xi_i² = square is best, with Böhning's psi_i = mean (docs/derivations/bayes.md, eqs. 5 and 9). A row
+    ``rate`` is nu_i: a pair has nu_i·p_j negative events and no positive ones. ``mass`` is the sum of p_j over unlisted
+    contexts; ``square`` and ``mean`` are the averages of E[eta²] and E[eta] over them, weighted by p_j. The optimum of
+    Jaakkola's bound is xi_i² = square, that of Böhning's psi_i = mean (docs/derivations/bayes.md, eqs. 5 and 9). A row
     without unlisted pairs (``mass`` 0) has no background.
     """
 
     def __init__(self, bound: str, rate: Array, mass: Array, square: Array, mean: Array) -> None:
         rate = np.where(mass > 0, rate, 0.0)
         if bound == "jaakkola":
-            #: The weight of a pair in half the precision is ``quadratic``·p_j, in the linear part -``linear``·p_j.
+            #: A pair adds ``quadratic``·p_j times E[z zᵀ] to half the precision, and -``linear``·p_j times E[z] to S^-1 m.
             self.quadratic = rate * curvature(square)
             self.linear = rate / 2
             self.value = -rate * mass * (height(square) + mean / 2)

@@ -1,31 +1,39 @@
-"""Bayesian logistic factorization: every word and every context a Gaussian, over all pairs of words.
+"""Bayesian logistic factorization: a Gaussian for every word and every context, over all pairs of words.
 
 p(pair is real | i, j) = sigma(u_i·c_j + a_i + b_j), u_i ~ N(0, I), c_j ~ N(0, diag(alpha)^-1), alpha ~ Gamma.
-A pair was seen X_ij times, and stands against nu_i·p_j expected negative events, nu_i = k·x_i and p_j ~ x_j^a:
-the expectation of negative sampling, over *every* pair, so that the bound can be computed (docs/derivations/bayes.md).
+A pair occurred X_ij times and has nu_i·p_j expected negative events, nu_i = k·x_i and p_j ~ x_j^a: negative sampling in
+expectation, over *every* pair, so that the evidence lower bound can be computed (docs/derivations/bayes.md).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import itertools
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
+from firthian.counts.options import CountOptions
+from firthian.counts.rows import count_blocks
+from firthian.counts.tokens import Tokens
 from firthian.errors import FirthianError
+from firthian.learn.recipe import Smoothing
 from firthian.learn.weighting import on_pattern
+from firthian.options import Option
 from firthian.runtime.executor import constant
 from firthian.runtime.run import Run
+from firthian.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Side:
-    """The pairs as words see them, or as contexts do: compressed rows, and the rates of the background.
+class Events:
+    """Positive and negative events per pair, in compressed rows of words (or of contexts, once transposed).
 
-    A listed pair has temper·positive and temper·negative + own_rate·other_rate events; every other pair
-    own_rate·other_rate negative ones. ``negative`` may be empty, which stands for zeros.
+    A listed pair has temper·positive positive and temper·negative + own_rate·other_rate negative events; any other pair
+    has own_rate·other_rate negative ones, the background. An empty ``negative`` stands for zeros.
     """
 
     indptr: Array
@@ -39,16 +47,45 @@ class Side:
         for name in ("indptr", "indices", "positive", "negative"):
             object.__setattr__(self, name, constant(getattr(self, name)))
 
+    @classmethod
+    def from_dense(cls, positive: Array, negative: Array) -> Events:
+        """Build from two matrices of event counts, words by contexts, without a background."""
+        import scipy.sparse
+
+        pattern = scipy.sparse.csr_array((positive + negative) > 0)
+        rows = np.repeat(np.arange(positive.shape[0]), np.diff(pattern.indptr))
+        listed = (matrix[rows, pattern.indices].astype(np.float64) for matrix in (positive, negative))
+        rates = (np.zeros(size) for size in positive.shape)
+        return cls(pattern.indptr.astype(np.int64), pattern.indices.astype(np.int32), *listed, *rates)
+
     @property
     def rows(self) -> int:
-        """How many words, or contexts."""
+        """The number of words, or of contexts."""
         return int(self.indptr.size - 1)
 
-    def unlisted_mass(self, run: Run) -> Array:
-        """Return the share of the background that falls on pairs that are not listed, for each row.
+    def transposed(self) -> Events:
+        """Return the same events in rows of the other side."""
+        import scipy.sparse
 
-        Shares below a millionth are 0: they are sums over all contexts less sums over the listed ones, and float32 moments
-        cannot tell them from rounding.
+        shape = (self.rows, self.other_rate.size)
+        order = scipy.sparse.csr_array(
+            (np.arange(self.indices.size), np.asarray(self.indices), np.asarray(self.indptr)), shape=shape
+        ).T.tocsr()
+        order.sort_indices()
+        return Events(
+            order.indptr.astype(np.int64),
+            order.indices.astype(np.int32),
+            np.asarray(self.positive)[order.data],
+            self.negative[order.data] if self.negative.size else self.negative,
+            self.other_rate,
+            self.own_rate,
+        )
+
+    def unlisted_mass(self, run: Run) -> Array:
+        """Return each row's share of the background that falls on unlisted pairs.
+
+        Shares below 1e-6 become 0: they are the sum over all contexts minus the sum over listed ones, and float32
+        moments cannot tell them from rounding errors.
         """
         out = np.zeros(self.rows)
 
@@ -64,81 +101,69 @@ class Side:
         return np.where(rest > 1e-6, rest, 0.0)
 
 
-class BayesianLogistic:
-    """The data, the priors and the bound of the model; how it is fitted is the solver's business.
+@dataclass(kw_only=True, eq=False, repr=False)
+class Likelihood:
+    """Negative events, bound and priors: the options that both models share."""
 
-    ``temper`` multiplies all counts (below 1 the posterior is wider); ``bias`` is none, row (a_i) or both (a_i, b_j).
+    negative: Annotated[float, Option("k: negative events per observed pair", low=0, high=1e6)] = 5.0
+    ns_exponent: Smoothing = 0.75
+    temper: Annotated[float, Option("factor on all counts; below 1 widens the posteriors", low=1e-9, high=1e9)] = 1.0
+    bound: Annotated[
+        str, Option("quadratic bound of the logistic function", choices=("jaakkola", "boehning"))
+    ] = "jaakkola"
+    relevance_shape: Annotated[
+        float, Option("a0 of the Gamma prior of a dimension's precision", low=1e-12, high=1e12)
+    ] = 1e-3
+    relevance_rate: Annotated[
+        float, Option("b0 of the Gamma prior of a dimension's precision", low=1e-12, high=1e12)
+    ] = 1e-3
+
+    def __post_init__(self) -> None:
+        if self.negative <= 0:
+            raise FirthianError(
+                "without negative events every pair is real, and the optimal vectors are all alike",
+                hint="set `negative` to 1 or more",
+            )
+
+
+@dataclass(eq=False, repr=False)
+class BayesianLogistic(Likelihood):
+    """The data, priors and bound of the model, from counts or from a list of events; solvers fit it.
+
+    ``bias`` adds a_i (row) or a_i and b_j (both). Events bring their negative ones along.
     """
 
-    def __init__(
-        self,
-        counts: Counts,
-        run: Run,
-        negative: float = 5.0,
-        ns_exponent: float = 0.75,
-        negatives: str = "expected",
-        temper: float = 1.0,
-        bias: str = "none",
-        bound: str = "jaakkola",
-        relevance_shape: float = 1e-3,
-        relevance_rate: float = 1e-3,
-        bias_precision: float = 0.01,
-    ) -> None:
-        if negative <= 0:
-            raise FirthianError(
-                "without negative events every pair is real, and the best vectors are all alike",
-                hint="give --negative 1 or more",
-            )
+    source: Counts | Events
+    run: Run
+    _: KW_ONLY
+    bias: Annotated[str, Option("biases: of words (row) and contexts (both)", choices=("none", "row", "both"))] = "none"
+    bias_precision: Annotated[float, Option("prior precision of the biases", low=1e-12, high=1e12)] = 0.01
+    negatives: Annotated[
+        str, Option("negative events: their expectation, or one sample", choices=("expected", "sampled"))
+    ] = "expected"
+    counts: Counts | None = field(init=False, default=None)
+    words: Events = field(init=False)
+    contexts: Events = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.source, Events):
+            self.words, self.contexts = self.source, self.source.transposed()
+            return
+        self.counts = counts = self.source
         if counts.total <= 0:
-            raise FirthianError("no pair of words was seen", hint="give more text, or a wider --window")
-        self.counts = counts
-        self.run = run
-        self.temper = temper
-        self.bias = bias
-        self.bound = bound
-        self.relevance_shape, self.relevance_rate = relevance_shape, relevance_rate
-        self.bias_precision = bias_precision
-        row_rate = negative * temper * np.asarray(counts.row_sums, dtype=np.float64)
-        noise = np.asarray(counts.column_sums, dtype=np.float64) ** ns_exponent
+            raise no_pairs()
+        noise = np.asarray(counts.column_sums, dtype=np.float64) ** self.ns_exponent
         noise /= noise.sum()
-        nothing = np.empty(0, dtype=counts.values.dtype)
-        if negatives == "expected":
-            words = Side(counts.indptr, counts.indices, counts.values, nothing, row_rate, noise)
-        else:
-            words = sampled_events(counts, run, negative, noise)
-        symmetric = counts.options.context == "both" and negatives == "expected"
-        self.words = words
-        self.contexts = (
-            Side(words.indptr, words.indices, words.positive, nothing, words.other_rate, words.own_rate)
-            if symmetric
-            else transposed(words)
-        )
-
-    @classmethod
-    def of_events(cls, positive: Array, negative: Array, run: Run, **options: Any) -> BayesianLogistic:
-        """Build the model from two dense matrices of events, as the synthetic studies have them; no background."""
-        import scipy.sparse
-
-        model = cls.__new__(cls)
-        model.run = run
-        model.temper = options.get("temper", 1.0)
-        model.bias = options.get("bias", "none")
-        model.bound = options.get("bound", "jaakkola")
-        model.relevance_shape = options.get("relevance_shape", 1e-3)
-        model.relevance_rate = options.get("relevance_rate", 1e-3)
-        model.bias_precision = options.get("bias_precision", 0.01)
-        pattern = scipy.sparse.csr_array((positive + negative) > 0)
-        rows = np.repeat(np.arange(positive.shape[0]), np.diff(pattern.indptr))
-        model.words = Side(
-            pattern.indptr.astype(np.int64),
-            pattern.indices.astype(np.int32),
-            positive[rows, pattern.indices].astype(np.float64),
-            negative[rows, pattern.indices].astype(np.float64),
-            np.zeros(positive.shape[0]),
-            np.zeros(positive.shape[1]),
-        )
-        model.contexts = transposed(model.words)
-        return model
+        if self.negatives == "sampled":
+            self.words = sampled_events(counts, self.run, self.negative, noise)
+            self.contexts = self.words.transposed()
+            return
+        row_rate = self.negative * self.temper * np.asarray(counts.row_sums, dtype=np.float64)
+        rows = (counts.indptr, counts.indices, counts.values, np.empty(0, dtype=counts.values.dtype))
+        self.words = Events(*rows, row_rate, noise)
+        symmetric = counts.options.context == "both"
+        self.contexts = Events(*rows, noise, row_rate) if symmetric else self.words.transposed()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -146,72 +171,141 @@ class BayesianLogistic:
         return self.words.rows, self.contexts.rows
 
 
-def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> Side:
-    """Draw the negative events once: row i has round(k·x_i) of them, spread over contexts by ``noise``."""
+def no_pairs() -> FirthianError:
+    """Return the error to raise when there is nothing to learn from."""
+    return FirthianError("the text has no co-occurring words", hint="add text, or raise `window`")
+
+
+def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> Events:
+    """Draw the negative events once: round(k·x_i) in row i, over contexts distributed as ``noise``."""
     import scipy.sparse
 
     words = len(counts.vocabulary)
     draws = np.rint(negative * np.asarray(counts.row_sums)).astype(np.int64)
     if not draws.any():
-        raise FirthianError(
-            "the sample has no negative event", hint="raise --negative, or give --set negatives=expected"
-        )
+        raise FirthianError("the sample has no negative events", hint="raise `negative`, or set `negatives=expected`")
     ends = np.cumsum(noise)
     ends /= ends[-1]
 
     def draw(row: int) -> tuple[Array, Array]:
-        # A generator for each row: the sample does not depend on the order in which rows are drawn.
+        # One generator per row: the sample does not depend on the order in which rows are drawn.
         generator = run.generator(6, row)
         if draws[row] < words:
-            # One by one, for few: most words are rare, and a number for each context of each would be V² of them.
+            # Most words are rare: a multinomial over all contexts for each would draw V² numbers.
             columns, events = np.unique(
                 np.searchsorted(ends, generator.random(draws[row]), "right"), return_counts=True
             )
         else:
-            everywhere = generator.multinomial(draws[row], noise)
-            columns = np.flatnonzero(everywhere)
-            events = everywhere[columns]
+            histogram = generator.multinomial(draws[row], noise)
+            columns = np.flatnonzero(histogram)
+            events = histogram[columns]
         return columns.astype(np.int32), events.astype(np.float32)
 
     blocks = run.over_rows(lambda first, last: [draw(row) for row in range(first, last)], words, here=True)
-    drawn = [found for block in blocks for found in block]
+    drawn = [row for block in blocks for row in block]
     sizes = np.concatenate([[0], np.cumsum([columns.size for columns, _ in drawn])])
     sample = scipy.sparse.csr_array(
         (np.concatenate([events for _, events in drawn]), np.concatenate([columns for columns, _ in drawn]), sizes),
         shape=counts.shape,
     )
-    # The union of both patterns.
     seen = scipy.sparse.csr_array(
         (np.ones(counts.pairs, np.float32), np.array(counts.indices), np.array(counts.indptr)), shape=counts.shape
     )
-    pattern = seen + (sample != 0).astype(np.float32)
-    pattern.sort_indices()
-    positive = on_pattern(pattern, counts.to_scipy().astype(np.float32))
-    return Side(
-        pattern.indptr.astype(np.int64),
-        pattern.indices.astype(np.int32),
-        positive,
-        on_pattern(pattern, sample),
+    union = seen + (sample != 0).astype(np.float32)
+    union.sort_indices()
+    return Events(
+        union.indptr.astype(np.int64),
+        union.indices.astype(np.int32),
+        on_pattern(union, counts.to_scipy().astype(np.float32)),
+        on_pattern(union, sample),
         np.zeros(words),
         np.zeros(words),
     )
 
 
-def transposed(side: Side) -> Side:
-    """Return the pairs as the other side sees them."""
+#: The default of ``batch_tokens``.
+USUAL_BATCH = 1_000_000
+
+
+@dataclass(eq=False, repr=False)
+class StreamedLogistic(Likelihood):
+    """Bayesian logistic factorization of a text read in batches of about ``batch_tokens`` tokens.
+
+    Batches of up to ``USUAL_BATCH`` tokens are parts of one segment of the text (4 MB), which may have fewer; only larger
+    ones span several segments.
+    """
+
+    tokens: Tokens
+    run: Run
+    _: KW_ONLY
+    batch_tokens: Annotated[
+        int, Option("approximate tokens per batch; up to a million, at most 4 MB of text", low=1)
+    ] = USUAL_BATCH
+    population: Annotated[int, Option("tokens of the text this one is a part of; 0: this is all", low=0)] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        counts = self.tokens.vocabulary.counts
+        #: The expected number of tokens in one pass, or of the larger text that this one is a part of.
+        self.total_tokens = max(
+            float(self.population), float(np.sum(counts * self.tokens.options.keep_probabilities(counts)))
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Words by contexts."""
+        return len(self.tokens.vocabulary), len(self.tokens.vocabulary)
+
+    def batches(self, epoch: int = 0) -> Iterator[Counts]:
+        """Count the text of an epoch batch by batch; the boundaries depend on the text alone."""
+        for group in self.tokens.groups(epoch, self.batch_tokens if self.batch_tokens > USUAL_BATCH else 1):
+            begin, end = group.core
+            parts = max(1, round((end - begin) / self.batch_tokens))
+            boundaries = np.linspace(begin, end, parts + 1).astype(np.int64).tolist()
+            for core in itertools.pairwise(boundaries):
+                batch = count_stream(group.stream, core, self.tokens.vocabulary, self.tokens.options, self.run)
+                if batch.pairs:
+                    yield batch
+
+
+def count_stream(
+    stream: Array, core: tuple[int, int], vocabulary: Vocabulary, options: CountOptions, run: Run
+) -> Counts:
+    """Count the windows around the tokens ``core[0]`` to ``core[1]`` of a stream, in memory.
+
+    A window belongs to its middle word, so the counts of a batch are symmetric except at its ends. Averaging with the
+    transpose makes them symmetric; the other batches lack the same pairs.
+    """
     import scipy.sparse
 
-    shape = (side.rows, side.other_rate.size)
-    order = scipy.sparse.csr_array(
-        (np.arange(side.indices.size), np.asarray(side.indices), np.asarray(side.indptr)), shape=shape
-    ).T.tocsr()
-    order.sort_indices()
-    negative = side.negative[order.data] if side.negative.size else side.negative
-    return Side(
-        order.indptr.astype(np.int64),
-        order.indices.astype(np.int32),
-        np.asarray(side.positive)[order.data],
-        negative,
-        side.other_rate,
-        side.own_rate,
+    weights, unit = options.integer_weights()
+    before, after = options.sides(weights)
+    words = len(vocabulary)
+    blocks = list(count_blocks(stream, core, words, before, after, run.threads))
+    sizes = np.concatenate([block.sizes for block in blocks])
+    values = np.concatenate([block.sums for block in blocks]) / unit
+    matrix = scipy.sparse.csr_array(
+        (values, np.concatenate([block.columns for block in blocks]), np.concatenate([[0], np.cumsum(sizes)])),
+        shape=(words, words),
+    )
+    if options.context == "both":
+        matrix = (matrix + matrix.T) / 2
+    matrix.sort_indices()
+    tokens = np.bincount(stream[core[0] : core[1]][stream[core[0] : core[1]] >= 0], minlength=words)
+    return counts_from_matrix(matrix, Vocabulary(vocabulary.words, tokens), options)
+
+
+def counts_from_matrix(matrix: Any, vocabulary: Vocabulary, options: CountOptions) -> Counts:
+    """Build counts from a SciPy CSR array."""
+    nothing = np.empty(0, dtype=np.int64)
+    return Counts(
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        matrix.data.astype(np.float32),
+        vocabulary,
+        np.asarray(matrix.sum(axis=1)).ravel(),
+        np.asarray(matrix.sum(axis=0)).ravel(),
+        options,
+        {},
+        (nothing, nothing),
     )

@@ -1,4 +1,9 @@
-"""The Gaussian posteriors of one side of a factorization, words or contexts, and what can be done to all of them."""
+"""Gaussian posteriors of words and contexts, and the learned precision of each dimension.
+
+Automatic relevance determination (ARD): alpha_k ~ Gamma(a0, b0) is the prior precision of dimension k of every context
+vector. Its posterior is Gamma(a0 + V/2, b0 + 1/2 sum_j E[c_jk²]), for each k (the thesis prints one sum over all k; see
+docs/derivations/bayes.md).
+"""
 
 from __future__ import annotations
 
@@ -10,32 +15,74 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.kernels.packing import diagonal_places, pack, packed_size, triangle, unpack
-from firthian.learn.bayes.ard import Relevance
 from firthian.runtime.run import Run, one_blas_thread
 
-#: Rows of posteriors that are worked on together.
+#: Rows of posteriors per block.
 BLOCK = 512
 
-#: The arrays of each side that change.
+#: The arrays of each side that updates change.
 PARTS = ("means", "moments", "covariances", "log_determinants")
 
 
 @dataclass(frozen=True)
+class Relevance:
+    """The Gamma posteriors of all precisions: one shape, and a rate for each dimension.
+
+    >>> Relevance.start(2, 1e-3, 1e-3).update(10, np.array([10.0, 1e-4])).mean.round(-1)
+    array([   0., 4760.])
+    """
+
+    shape0: float
+    rate0: float
+    shape: float
+    rates: Array
+
+    @classmethod
+    def start(cls, dimension: int, shape0: float, rate0: float) -> Relevance:
+        """Start from mean precisions of 1."""
+        return cls(shape0, rate0, 1.0, np.ones(dimension))
+
+    @property
+    def mean(self) -> Array:
+        """E[alpha]."""
+        return self.shape / self.rates
+
+    @property
+    def mean_log(self) -> Array:
+        """E[log alpha]."""
+        from scipy.special import digamma
+
+        return np.asarray(digamma(self.shape) - np.log(self.rates))
+
+    def update(self, rows: int, squares: Array) -> Relevance:
+        """Return the posterior given ``rows`` vectors with ``squares[k]`` = sum_j E[c_jk²]."""
+        return Relevance(self.shape0, self.rate0, self.shape0 + rows / 2, self.rate0 + squares / 2)
+
+    def divergence(self) -> float:
+        """KL(q(alpha) || p(alpha)), summed over the dimensions."""
+        from scipy.special import digamma, gammaln
+
+        a, a0, b, b0 = self.shape, self.shape0, self.rates, self.rate0
+        terms = (a - a0) * digamma(a) - gammaln(a) + gammaln(a0) + a0 * (np.log(b) - np.log(b0)) + a * (b0 - b) / b
+        return float(np.sum(terms))
+
+
+@dataclass(frozen=True)
 class Moments:
-    """What one side of a factorization has to know of the other."""
+    """Means and second moments: all that the update of one side needs of the other."""
 
     means: Array
     moments: Array
 
 
 class Gaussians:
-    """One Gaussian a row: means, second moments E[w wᵀ], covariances and their log-determinants.
+    """One Gaussian per row: means, second moments E[w wᵀ], covariances and their log-determinants.
 
-    ``free`` are the coordinates with a distribution. ``fixed`` ones are always 1: they are the partners of the other
-    side's biases, so that eta = w_i·z_j with w = (u, a, 1) and z = (c, 1, b) (docs/derivations/bayes.md, section 2).
-    Second moments are packed (see ``packing``) and padded, because the kernels add them up by the million. With diagonal
-    covariances ``moments`` holds the variances of the coordinates instead, and sums of moments are made when needed.
-    All rows begin with the same ``variance``: one number, or one for each free coordinate.
+    ``free`` coordinates have a distribution. ``fixed`` ones are always 1: they are multiplied by the other side's biases,
+    so that eta = w_i·z_j with w = (u, a, 1) and z = (c, 1, b) (docs/derivations/bayes.md, section 2). Second moments are
+    packed (see ``firthian.kernels.packing``) and padded, because kernels add up millions of them. With diagonal covariances
+    ``moments`` holds variances instead, and second moments are computed when needed. All rows start with the same
+    ``variance``: one number, or one for each free coordinate.
     """
 
     def __init__(
@@ -62,31 +109,31 @@ class Gaussians:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of words, or of contexts."""
         return int(self.means.shape[0])
 
     @property
-    def others(self) -> Moments:
-        """Return what the other side has to know; it is less to send elsewhere."""
+    def moment_view(self) -> Moments:
+        """The part that updates of the other side read; less to send to other machines."""
         return Moments(self.means, self.moments)
 
     @property
     def arrays(self) -> tuple[Array, Array, Array, Array]:
-        """All that changes when posteriors are renewed, row by row."""
+        """The arrays that an update of rows changes."""
         return self.means, self.moments, self.covariances, self.log_determinants
 
     @property
     def size(self) -> int:
-        """How many coordinates, fixed ones too."""
+        """The number of coordinates, including fixed ones."""
         return int(self.means.shape[1])
 
     @property
     def width(self) -> int:
-        """The length of packed and padded second moments."""
+        """The length of a row of packed and padded second moments."""
         return (packed_size(self.size) + 15) // 16 * 16
 
     def packed_moments(self, first: int, last: int) -> Array:
-        """Return the packed second moments of some rows, in float64."""
+        """Return the packed second moments of rows ``first`` to ``last``, in float64."""
         if not self.diagonal:
             return self.moments[first:last].astype(np.float64)
         out = _outer(self.means[first:last].astype(np.float64), self.width)
@@ -94,7 +141,7 @@ class Gaussians:
         return out
 
     def squares(self) -> Array:
-        """Return sum_i E[w_ik²] of each free coordinate."""
+        """Return sum_i E[w_ik²] for each free coordinate k."""
         if self.diagonal:
             means = np.einsum("ik,ik->k", self.means, self.means, dtype=np.float64)
             return np.asarray(means + self.moments.sum(axis=0, dtype=np.float64))[self.free]
@@ -102,7 +149,7 @@ class Gaussians:
         return np.asarray(self.moments[:, places].sum(axis=0, dtype=np.float64))
 
     def weighted_sums(self, moment_weights: Array, mean_weights: Array, run: Run) -> tuple[Array, Array]:
-        """Return the sums of moments and of means over all rows, each with its own weights, in float64."""
+        """Return the weighted sums of second moments and of means over all rows, in float64."""
 
         def mean_sum(first: int, last: int) -> Array:
             return np.asarray(mean_weights[first:last] @ self.means[first:last].astype(np.float64))
@@ -118,7 +165,7 @@ class Gaussians:
         return np.asarray(sum(moments)), np.asarray(sum(means))
 
     def divergence(self, precision: Array, log_precision: Array) -> float:
-        """KL(q || p) of all rows together, p = N(0, diag(precision)^-1) with E[log precision] given apart."""
+        """Return the sum of KL(q || p) over rows, p = N(0, diag(precision)^-1), given E[precision] and E[log precision]."""
         return float(
             0.5
             * (
@@ -130,9 +177,9 @@ class Gaussians:
 
     @one_blas_thread()
     def transform(self, matrix: Array, run: Run) -> None:
-        """Replace w by ``matrix`` w, in every row; the matrix must leave fixed coordinates alone.
+        """Replace w by ``matrix`` w in every row.
 
-        With diagonal covariances the matrix must be diagonal, too.
+        The matrix must not change fixed coordinates, and must be diagonal if the covariances are.
         """
         size, inner = self.size, np.ix_(self.free, self.free)
 
@@ -151,7 +198,7 @@ class Gaussians:
 
     @one_blas_thread()
     def keep(self, coordinates: Array) -> None:
-        """Keep only some coordinates."""
+        """Drop all but the given coordinates."""
         inside = np.flatnonzero(np.isin(self.free, coordinates))
         if self.diagonal:
             moments = np.ascontiguousarray(self.moments[:, coordinates])
@@ -173,14 +220,14 @@ class Gaussians:
 
 
 @dataclass
-class State:
-    """Where the inference is: the posteriors of all factors, and the bound after each half sweep."""
+class VariationalState:
+    """The posteriors of all factors, and the evidence lower bound after each half sweep."""
 
     words: Gaussians
     contexts: Gaussians
     relevance: Relevance
     dimension: int
-    #: Whether the covariances were computed anew with the curvature of the logistic function.
+    #: Whether the covariances come from ``calibrate``.
     calibrated: bool = False
     #: The bound after each full sweep.
     history: list[float] = field(default_factory=list)
@@ -188,17 +235,17 @@ class State:
     halves: list[float] = field(default_factory=list)
 
     def arrays(self) -> dict[str, Array]:
-        """Name all arrays, to be saved."""
+        """Return all arrays by name, for a checkpoint."""
         sides = {"words": self.words, "contexts": self.contexts}
-        found = {f"{name}_{part}": getattr(side, part) for name, side in sides.items() for part in PARTS}
-        return {**found, "rates": self.relevance.rates}
+        arrays = {f"{name}_{part}": getattr(side, part) for name, side in sides.items() for part in PARTS}
+        return {**arrays, "rates": self.relevance.rates}
 
     def values(self) -> dict[str, Any]:
-        """Name all else that changes."""
+        """Return everything else that changes, for a checkpoint."""
         return {"shape": self.relevance.shape, "history": self.history, "halves": self.halves}
 
-    def take(self, arrays: Mapping[str, Array], values: Mapping[str, Any]) -> None:
-        """Go back to what ``arrays`` and ``values`` gave."""
+    def restore(self, arrays: Mapping[str, Array], values: Mapping[str, Any]) -> None:
+        """Restore what ``arrays`` and ``values`` returned."""
         for name, side in (("words", self.words), ("contexts", self.contexts)):
             for part in PARTS:
                 setattr(side, part, np.array(arrays[f"{name}_{part}"]))
@@ -206,14 +253,14 @@ class State:
         self.history, self.halves = list(values["history"]), list(values["halves"])
 
     def record(self, bound: float, full: bool) -> None:
-        """Note the bound after a half sweep, or a full one."""
+        """Record the bound after a half or a full sweep."""
         self.halves.append(bound)
         if full:
             self.history.append(bound)
 
 
 def _outer(means: Array, width: int) -> Array:
-    """Return the packed m mᵀ of every row."""
+    """Return the packed m mᵀ of each row."""
     rows, columns, factor = triangle(means.shape[1])
     out = np.zeros((means.shape[0], width), dtype=means.dtype)
     out[:, : factor.size] = means[:, rows] * means[:, columns] * factor
@@ -221,7 +268,7 @@ def _outer(means: Array, width: int) -> Array:
 
 
 def _sub_triangle(size: int, kept: Array) -> Array:
-    """Return the places of the packed numbers of a matrix that remain when only some coordinates are kept."""
+    """Return the positions in a packed matrix of the submatrix of the coordinates ``kept``."""
     place = np.zeros((size, size), dtype=np.int64)
     rows, columns, _ = triangle(size)
     place[rows, columns] = np.arange(rows.size)
@@ -230,12 +277,12 @@ def _sub_triangle(size: int, kept: Array) -> Array:
 
 
 def _sandwich(matrix: Array, middle: Array) -> Array:
-    """Return M A Mᵀ for every A."""
+    """Return M A Mᵀ for each A."""
     return np.asarray(matrix @ middle @ matrix.T)
 
 
 def coordinates(dimension: int, bias: str) -> tuple[int, tuple[Array, Array], tuple[Array, Array]]:
-    """Lay out w = (u, a, 1) and z = (c, 1, b): the number of coordinates, then (free, fixed) of each side."""
+    """Return the layout of w = (u, a, 1) and z = (c, 1, b): the number of coordinates, then (free, fixed) of each side."""
     inner = np.arange(dimension)
     none = np.empty(0, dtype=np.int64)
     if bias == "none":

@@ -1,84 +1,99 @@
-"""Mean-field variational inference by full sweeps: every word, every context, every precision, to its best in turn.
-
-Each update maximizes the bound over one factor with the others fixed, so the bound never falls. It is exact, and it
-costs nothing extra: the pass that updates the words computes the bound of the state it starts from.
-"""
+"""Mean-field variational inference by full sweeps: coordinate ascent on the evidence lower bound, which never falls."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
-from firthian.kernels.packing import packed_size, unpack
-from firthian.learn.bayes.ard import Relevance
-from firthian.learn.bayes.bounds import Background
-from firthian.learn.bayes.model import BayesianLogistic, Side
-from firthian.learn.bayes.posterior import BLOCK, Gaussians, Moments, State, coordinates
+from firthian.kernels.packing import pack, packed_size, unpack
+from firthian.learn.bayes.posterior import BLOCK, Gaussians, Relevance, VariationalState, coordinates
 from firthian.learn.bayes.rotation import LIVE_SHARE, balance, rotate, signal_shares
-from firthian.learn.bayes.starts import noise_start, spectral_start
+from firthian.learn.bayes.updates import LogisticModel, calibrate, prior_bound, update_contexts, update_words
 from firthian.learn.solver import AUTO, Solution
+from firthian.options import Option
 from firthian.runtime.memory import INTERPRETER_BYTES, show_size
-from firthian.runtime.run import Run
+from firthian.runtime.run import Run, one_blas_thread
 
-#: Columns whose moments are used by all rows of a block before the next ones are touched.
-_TILE = 256
+WordPower = Annotated[float, Option("share of each dimension's strength given to the words", low=0, high=2)]
+Center = Annotated[bool, Option("subtract the mean vector")]
 
-#: The kernels' numbers for what takes the place of the logistic function.
-_BOUNDS = {"jaakkola": 0, "boehning": 1, "logistic": 2}
+#: The first dimension that ``vector_size="auto"`` tries. Each further one is twice the last, so that all together cost a
+#: third more than the largest alone.
+FIRST_DIMENSION = 8
+
+#: Fits in memory at a time with ``vector_size="auto"``: the current one and the best so far.
+FITS_IN_MEMORY = 2
+
+#: Oversampling and power iterations of the spectral start, which need not be exact.
+_OVERSAMPLING, _POWER_ITERATIONS = 16, 4
+
+
+class Fittable(LogisticModel, Protocol):
+    """What sweeps need of a model: also its biases, the prior of precisions, and counts to start from, if any."""
+
+    counts: Counts | None
+    bias: str
+    relevance_shape: float
+    relevance_rate: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Words by contexts."""
+        ...
 
 
 @dataclass(frozen=True)
 class VariationalSweeps:
     """Coordinate ascent on the evidence lower bound.
 
-    ``epochs`` sweeps at most, fewer when one raises the bound by less than ``tolerance`` of itself. ``rotate`` finds,
-    after each sweep, the best common change of basis of words and contexts: the likelihood does not see it, the
-    priors do, and plain sweeps take hundreds of rounds to get there. ``prune`` removes the dimensions that ended up
-    with a smaller ``signal_shares``; 0 keeps all. ``calibrate`` computes the covariances anew at the end, with the
-    curvature of the logistic function instead of the bound's (``solvers/calibration.py``). A dimension of ``AUTO`` is
-    chosen by the bound (``solvers/selection.py``), ``largest`` at most; dimensions that are not in use go.
+    ``rotate`` finds the optimal common change of basis of words and contexts: it leaves the likelihood alone but not the
+    priors, and plain sweeps take hundreds of rounds to get there. ``prune`` applies to ``signal_shares``. A dimension of
+    ``AUTO`` is chosen by the bound, ``largest`` at most, and dimensions not in use are removed.
     """
 
-    epochs: int = 8
-    covariance: str = "full"
-    start: str = "spectral"
-    rotate: bool = True
-    tolerance: float = 0.0
-    prune: float = 0.0
-    eigenvalue_power: float = 0.25
-    center: bool = False
-    calibrate: bool = True
-    dtype: str = "float32"
-    largest: int = 128
+    epochs: Annotated[int, Option("maximum number of sweeps over all words and contexts", low=1)] = 8
+    covariance: Annotated[str, Option("covariance of each word", choices=("full", "diagonal"))] = "full"
+    start: Annotated[str, Option("starting point", choices=("spectral", "noise"))] = "spectral"
+    rotate: Annotated[bool, Option("rotate to the optimal basis after each sweep; needs covariance=full")] = True
+    tolerance: Annotated[
+        float, Option("stop when a sweep gains less than this fraction of the bound", low=0, high=1)
+    ] = 0.0
+    prune: Annotated[
+        float, Option("drop dimensions with a smaller share of signal; try 0.5; 0 keeps all", low=0, high=1)
+    ] = 0.0
+    eigenvalue_power: WordPower = 0.25
+    center: Center = False
+    calibrate: Annotated[bool, Option("recompute covariances with the logistic function's own curvature at the end")] = (
+        True
+    )
+    dtype: Annotated[str, Option("floating-point precision", choices=("float32", "float64"))] = "float32"
+    largest: Annotated[int, Option("largest dimension that vector_size=auto tries", low=1)] = 128
 
-    requires: ClassVar[tuple[str, ...]] = ("words", "contexts", "bound", "temper", "bias")
-
-    def solve(self, model: BayesianLogistic, dimension: int, run: Run) -> Solution:
-        """Fit the model; the vectors are posterior means, their covariances an extra."""
-        from firthian.learn.bayes.calibration import calibrate
-        from firthian.learn.bayes.selection import HELD_STATES, choose_dimension
-
-        solver, more = self, {}
+    def solve(self, model: Fittable, dimension: int, run: Run) -> Solution:
+        """Fit the model; the vectors are posterior means, with their covariances as an extra."""
+        solver, stats = self, {}
         if dimension == AUTO:
-            # By the options and the data alone: what memory there is must not change the result, so it may only be refused.
+            # Options and data alone decide: available memory may stop a run, but never change its result.
             largest = min(self.largest, *model.shape)
-            check_memory(model, largest, self.covariance, run, self.dtype, "--set largest=", HELD_STATES)
+            check_memory(model, largest, self.covariance, run, self.dtype, "largest", FITS_IN_MEMORY)
             state, trials = choose_dimension(model, largest, self, run)
             solver = replace(self, prune=self.prune or LIVE_SHARE)
-            more = {"dimensions_tried": [trial.to_dict() for trial in trials]}
+            stats = {"dimensions_tried": [trial.to_dict() for trial in trials]}
         else:
             state = self.fit(model, dimension, run)
         if self.calibrate:
             run.progress.start("calibrating covariances")
             calibrate(model, state, run)
         solution = solver.finish(state, run, model.bias)
-        return replace(solution, stats={**solution.stats, **more})
+        return replace(solution, stats={**solution.stats, **stats})
 
-    def fit(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
+    def fit(self, model: Fittable, dimension: int, run: Run) -> VariationalState:
         """Run the sweeps."""
         check_memory(model, dimension, self.covariance, run, self.dtype)
         state = self._begin(model, dimension, run)
@@ -87,51 +102,47 @@ class VariationalSweeps:
         stage = run.stage("sweeps")
         saved = stage.restore()
         if saved is not None:
-            state.take(saved.arrays, saved.values)
+            state.restore(saved.arrays, saved.values)
             run.progress.advance(saved.step)
-        prior = _prior_value(model, state)
+        prior = prior_bound(model, state)
         for sweep in range(0 if saved is None else saved.step, self.epochs):
-            background, data = _update_words(model, state, masses, run)
+            background, data = update_words(model, state, masses, run)
             state.record(data + prior, full=sweep > 0)
-            if self._settled(state):
+            if self._has_converged(state):
                 run.progress.advance(self.epochs - sweep, f"converged, bound {state.history[-1]:.6g}")
                 return state
-            prior = _prior_value(model, state)
-            state.record(prior + _update_contexts(model, state, background, run), full=False)
+            prior = prior_bound(model, state)
+            state.record(prior + update_contexts(model, state, background, run), full=False)
             state.relevance = state.relevance.update(state.contexts.rows, state.contexts.squares()[: state.dimension])
             if self.rotate and self.covariance == "full":
                 rotate(state, run)
-            prior = _prior_value(model, state)
+            prior = prior_bound(model, state)
             run.progress.advance(1, f"bound {state.halves[-1]:.6g}")
             stage.save(sweep + 1, state.arrays(), **state.values())
-        state.record(prior + _evaluate(model, state, masses, run), full=True)
+        state.record(prior + update_words(model, state, masses, run, evaluate=True)[1], full=True)
         return state
 
-    def _begin(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
+    def _begin(self, model: Fittable, dimension: int, run: Run) -> VariationalState:
         begin = spectral_start if self.start == "spectral" else noise_start
         start = run.remember(
             "start", lambda: dict(zip(("words", "contexts"), begin(model, dimension, run), strict=True))
         )
-        words, contexts = start["words"], start["contexts"]
         size, word_layout, context_layout = coordinates(dimension, model.bias)
         sides = []
-        for means, layout in ((words, word_layout), (contexts, context_layout)):
+        for means, layout in ((start["words"], word_layout), (start["contexts"], context_layout)):
             padded = np.zeros((means.shape[0], size))
             padded[:, :dimension] = means
             sides.append(Gaussians(padded, 0.1, *layout, self.covariance == "diagonal", np.dtype(self.dtype)))
         relevance = Relevance.start(dimension, model.relevance_shape, model.relevance_rate)
-        return State(sides[0], sides[1], relevance, dimension)
+        return VariationalState(sides[0], sides[1], relevance, dimension)
 
-    def _settled(self, state: State) -> bool:
+    def _has_converged(self, state: VariationalState) -> bool:
         if self.tolerance <= 0 or len(state.history) < 2:
             return False
         return state.history[-1] - state.history[-2] < self.tolerance * abs(state.history[-1])
 
-    def finish(self, state: State, run: Run, bias: str = "none") -> Solution:
-        """Make vectors of the state: pruned, with the scale shared between words and contexts, perhaps centered.
-
-        ``bias`` says which biases the model has.
-        """
+    def finish(self, state: VariationalState, run: Run, bias: str = "none") -> Solution:
+        """Convert the state to vectors: prune, split the strength of dimensions between words and contexts, center."""
         live = signal_shares(state) >= (self.prune or LIVE_SHARE)
         stats: dict[str, Any] = {
             "sweeps": len(state.history),
@@ -141,8 +152,8 @@ class VariationalSweeps:
         }
         if self.prune > 0 and not live.any():
             raise FirthianError(
-                "no dimension is in use: the counts say too little",
-                hint="give more text, a higher temper, or a --dim without prune",
+                "ARD switched all dimensions off: the counts carry too little information",
+                hint="add text, raise `temper`, or set a `vector_size` and leave out `prune`",
             )
         if self.prune > 0 and not live.all():
             kept = np.flatnonzero(np.append(live, np.ones(state.words.size - state.dimension, dtype=bool)))
@@ -154,7 +165,7 @@ class VariationalSweeps:
         means = state.words.means[:, :d].astype(np.float32)
         if self.center:
             means -= means.mean(axis=0)
-        extras = {"covariances" if self.covariance == "full" else "variances": _inner(state.words, d)}
+        extras = {"covariances" if self.covariance == "full" else "variances": _vector_covariances(state.words, d)}
         if bias != "none":
             extras["biases"] = state.words.means[:, d].astype(np.float32)
         if bias == "both":
@@ -169,23 +180,12 @@ class VariationalSweeps:
         )
 
 
-def settle(model: BayesianLogistic, state: State, run: Run) -> None:
-    """Sweep once with the precisions and the basis as they are.
-
-    A sweep of ``fit`` ends with both changed, so its posteriors hold the priors of before; after this they hold today's.
-    """
-    background, _ = _update_words(model, state, model.words.unlisted_mass(run), run)
-    _update_contexts(model, state, background, run)
-
-
-def _inner(side: Gaussians, dimension: int) -> Array:
-    """Return the covariances of the vectors alone, without the biases', in float32."""
+def _vector_covariances(side: Gaussians, dimension: int) -> Array:
+    """Return the covariances of the vectors, without those of the biases, in float32."""
     if side.diagonal:
         return np.ascontiguousarray(side.covariances[:, :dimension], dtype=np.float32)
     if side.free.size == dimension:
         return side.covariances.astype(np.float32, copy=False)
-    from firthian.kernels.packing import pack
-
     out = np.empty((side.rows, packed_size(dimension)), dtype=np.float32)
     for first in range(0, side.rows, BLOCK):
         block = unpack(side.covariances[first : first + BLOCK], side.free.size)
@@ -193,190 +193,137 @@ def _inner(side: Gaussians, dimension: int) -> Array:
     return out
 
 
-def gather_block(
-    side: Side,
-    own: Gaussians,
-    other: Moments,
-    weights: Array,
-    temper: float,
-    bound: str,
-    first: int,
-    last: int,
-    fold: bool = False,
-) -> tuple[Array, ...]:
-    """Sum what the listed pairs of some rows say, by the kernel ``gather``."""
-    from firthian.kernels.bayes import gather
+def noise_start(model: Fittable, dimension: int, run: Run) -> tuple[Array, Array]:
+    """Return small random vectors of words and contexts."""
+    words, contexts = model.shape
+    random = run.generator(7)
+    return 0.1 * random.standard_normal((words, dimension)), 0.1 * random.standard_normal((contexts, dimension))
 
-    rows, width = last - first, own.width
-    outputs = (
-        np.empty((rows, width), dtype=own.moments.dtype),
-        np.empty((rows, width), dtype=own.moments.dtype),
-        np.empty((rows, own.size)),
-        np.empty((rows, own.size)),
-        np.empty(rows),
+
+def spectral_start(model: Fittable, dimension: int, run: Run) -> tuple[Array, Array]:
+    """Return U = P·sqrt(s) and C = Q·sqrt(s), from the SVD of positive PMI; noise if the model has no counts."""
+    counts = model.counts
+    if counts is None:
+        return noise_start(model, dimension, run)
+    from firthian.learn.linalg.operators import SparseOperator
+    from firthian.learn.spectral.association import PMI
+
+    operator = SparseOperator.of(
+        PMI(counts, run, ns_exponent=1.0, shift=1.0).matrix(), symmetric=counts.options.context == "both"
     )
-    gather(
-        side.indptr, side.indices, side.positive, side.negative, temper, side.own_rate, side.other_rate, weights,
-        _BOUNDS[bound], fold, own.diagonal, own.means, own.moments, other.means, other.moments,
-        first, last, _TILE, *outputs,
-    )  # fmt: skip
-    return outputs
+    width = min(dimension + _OVERSAMPLING, min(model.shape))
+    with one_blas_thread():
+        basis = run.generator(8).standard_normal((model.shape[1], width))
+        for _ in range(_POWER_ITERATIONS):
+            basis = np.linalg.qr(operator.times(basis, run))[0]
+            basis = np.linalg.qr(operator.transposed_times(basis, run))[0]
+        # A Q = P diag(s) Rᵀ, so A ≈ P diag(s) (Q R)ᵀ.
+        left, values, right = np.linalg.svd(operator.times(basis, run).astype(np.float64), full_matrices=False)
+        right = basis @ right.T
+    # The largest entry of each word dimension is positive: the same on every machine.
+    signs = np.sign(left[np.abs(left).argmax(axis=0), np.arange(width)])
+    scale = np.sqrt(values[:dimension])
+    return left[:, :dimension] * signs[:dimension] * scale, right[:, :dimension] * signs[:dimension] * scale
 
 
-def background_of(
-    bound: str, rate: Array, own: Gaussians, masses: Array, sums: tuple[Array, Array],
-    listed: Array, listed_linear: Array, first: int, last: int,
-) -> Background:  # fmt: skip
-    """Bound the unlisted pairs of some rows, from the sums over all contexts and over the listed ones."""
-    mass = masses[first:last]
-    safe = np.where(mass > 0, mass, 1.0)
-    moments = own.packed_moments(first, last)
-    square = np.einsum("ik,ik->i", moments, sums[0] - listed) / safe
-    mean = np.einsum("ik,ik->i", own.means[first:last].astype(np.float64), sums[1] - listed_linear) / safe
-    return Background(bound, rate[first:last], mass, np.maximum(square, 0), mean)
+@dataclass(frozen=True)
+class Trial:
+    """A fit with ``dimension`` dimensions: its bound, and how many of them are live."""
+
+    dimension: int
+    bound: float
+    live: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
 
 
-def _update_words(model: BayesianLogistic, state: State, masses: Array, run: Run) -> tuple[list[Background], float]:
-    """Update every word; give the background after it, block by block, and the data's part of the bound *before* it."""
-    from firthian.kernels.bayes import posterior
+def bound_by_dimension(
+    model: Fittable, dimensions: Iterable[int], solver: VariationalSweeps, run: Run
+) -> list[Trial]:
+    """Fit the model with each of these dimensions.
 
-    words, contexts, noise = state.words, state.contexts, model.words.other_rate
-    sums = contexts.weighted_sums(noise, noise, run)
-    weights = np.stack([noise, noise], axis=1)
-    prior = np.ones(words.free.size)
-    prior[state.dimension :] = model.bias_precision
-    side, others, temper, bound = model.words, contexts.others, model.temper, model.bound
+    The bound approximates the evidence p(data), so it is comparable between dimensions: it rises as long as further
+    dimensions explain more than their priors cost, then falls slowly, as ARD switches them off.
 
-    def block(first: int, last: int) -> tuple[Background, float, int]:
-        pairs, listed, linear, listed_linear, value = gather_block(
-            side, words, others, weights, temper, bound, first, last
-        )
-        before = background_of(bound, side.own_rate, words, masses, sums, listed, listed_linear, first, last)
-        total = value.sum() + before.value.sum()
-        if bound == "jaakkola":
-            total += np.sum(linear * words.means[first:last])
-        linear -= before.linear[:, None] * (sums[1] - listed_linear)
-        failed = posterior(
-            pairs, listed, linear, sums[0], before.quadratic, prior, words.free, words.fixed, words.diagonal, first,
-            words.means, words.moments, words.covariances, words.log_determinants,
-        )  # fmt: skip
-        after = background_of(bound, side.own_rate, words, masses, sums, listed, listed_linear, first, last)
-        return after, float(total), failed
-
-    results = run.over_rows(block, words.rows, BLOCK, updates=words.arrays)
-    check_failures(sum(failed for _, _, failed in results))
-    return [after for after, _, _ in results], sum(total for _, total, _ in results)
+    >>> from firthian.learn.bayes.model import BayesianLogistic, Events
+    >>> random = np.random.default_rng(0)
+    >>> real = random.standard_normal((30, 2)) @ random.standard_normal((2, 30)) > 0
+    >>> run = Run.create()
+    >>> model = BayesianLogistic(Events.from_dense(5.0 * real, 5.0 * ~real), run)
+    >>> trials = bound_by_dimension(model, (1, 2, 4), VariationalSweeps(40, start="noise"), run)
+    >>> max(trials, key=lambda trial: trial.bound).dimension
+    2
+    """
+    return [_fit(model, dimension, solver, run)[0] for dimension in dimensions]
 
 
-def _update_contexts(model: BayesianLogistic, state: State, background: list[Background], run: Run) -> float:
-    """Update every context; give the data's part of the bound before it."""
-    from firthian.kernels.bayes import posterior
+def choose_dimension(
+    model: Fittable, largest: int, solver: VariationalSweeps, run: Run
+) -> tuple[VariationalState, list[Trial]]:
+    """Double the dimension until ARD switches some off or the bound falls, then try the number that ARD left.
 
-    words, contexts, side = state.words, state.contexts, model.contexts
-    quadratic = np.concatenate([part.quadratic for part in background])
-    linear_weight = np.concatenate([part.linear for part in background])
-    sums = words.weighted_sums(quadratic, linear_weight, run)
-    weights = np.stack([quadratic, linear_weight], axis=1)
-    prior = np.full(contexts.free.size, model.bias_precision)
-    prior[: state.dimension] = state.relevance.mean
-    others, temper, bound = words.others, model.temper, model.bound
+    Return the fit with the highest bound, and all trials. If neither happens up to ``largest``, that is the best one: the
+    data have more structure than it can hold.
+    """
+    best, state = _fit(model, min(FIRST_DIMENSION, largest), solver, run)
+    trials = [best]
 
-    def block(first: int, last: int) -> tuple[float, int]:
-        pairs, listed, linear, listed_linear, value = gather_block(
-            side, contexts, others, weights, temper, bound, first, last, fold=True
-        )
-        total = value.sum()
-        if bound == "jaakkola":
-            total += np.sum(linear * contexts.means[first:last])
-        noise = side.own_rate[first:last]
-        linear -= noise[:, None] * (sums[1] - listed_linear)
-        failed = posterior(
-            pairs, listed, linear, sums[0], noise, prior, contexts.free, contexts.fixed, contexts.diagonal, first,
-            contexts.means, contexts.moments, contexts.covariances, contexts.log_determinants,
-        )  # fmt: skip
-        return float(total), failed
+    def attempt(dimension: int) -> None:
+        # In a function, so that a fit that is not the best is freed before the next one is made.
+        nonlocal best, state
+        trial, fitted = _fit(model, dimension, solver, run)
+        trials.append(trial)
+        if trial.bound > best.bound:
+            best, state = trial, fitted
 
-    results = run.over_rows(block, contexts.rows, BLOCK, updates=contexts.arrays)
-    check_failures(sum(failed for _, failed in results))
-    return sum(total for total, _ in results) + float(sum(part.value.sum() for part in background))
+    while trials[-1].live == trials[-1].dimension < largest and best is trials[-1]:
+        attempt(min(2 * trials[-1].dimension, largest))
+    left = max(1, trials[-1].live)
+    if all(left != trial.dimension for trial in trials):
+        attempt(left)
+    return state, trials
 
 
-def _evaluate(model: BayesianLogistic, state: State, masses: Array, run: Run) -> float:
-    """Return the data's part of the bound, changing nothing."""
-    words, contexts, noise = state.words, state.contexts, model.words.other_rate
-    sums = contexts.weighted_sums(noise, noise, run)
-    weights = np.stack([noise, noise], axis=1)
-    side, others, temper, bound = model.words, contexts.others, model.temper, model.bound
-
-    def block(first: int, last: int) -> float:
-        _, listed, linear, listed_linear, value = gather_block(side, words, others, weights, temper, bound, first, last)
-        rest = background_of(bound, side.own_rate, words, masses, sums, listed, listed_linear, first, last)
-        total = value.sum() + rest.value.sum()
-        if bound == "jaakkola":
-            total += np.sum(linear * words.means[first:last])
-        return float(total)
-
-    return sum(run.over_rows(block, words.rows, BLOCK))
-
-
-def _prior_value(model: BayesianLogistic, state: State) -> float:
-    """Return the priors' part of the bound: minus the divergences of all factors."""
-    d, words, contexts = state.dimension, state.words, state.contexts
-    precision = np.ones(words.free.size)
-    precision[d:] = model.bias_precision
-    total = words.divergence(precision, np.log(precision))
-    precision = np.full(contexts.free.size, model.bias_precision)
-    log_precision = np.log(precision)
-    precision[:d], log_precision[:d] = state.relevance.mean, state.relevance.mean_log
-    return -(total + contexts.divergence(precision, log_precision) + state.relevance.divergence())
-
-
-def check_failures(failures: int) -> None:
-    """Say so when posteriors could not be computed."""
-    if failures:
-        raise FirthianError(
-            f"the precision of {failures} words is not positive definite: the counts are too large for float32",
-            hint="lower temper, for example --set temper=0.1, or (bayes) give --set dtype=float64",
-        )
+def _fit(model: Fittable, dimension: int, solver: VariationalSweeps, run: Run) -> tuple[Trial, VariationalState]:
+    # Each dimension has checkpoints of its own.
+    state = solver.fit(model, dimension, run.within(f"dimension-{dimension}"))
+    live = int((signal_shares(state) >= LIVE_SHARE).sum())
+    return Trial(dimension, float(state.history[-1]), live), state
 
 
 def memory_needed(
-    model: BayesianLogistic, dimension: int, covariance: str, run: Run, dtype: str = "float32", states: int = 1
+    shape: tuple[int, int], dimension: int, covariance: str, run: Run, dtype: str = "float32", fits: int = 1
 ) -> int:
-    """Return the bytes that the posteriors (of so many fits) and the work on them take, biases and all."""
-    size, rows, number = dimension + 2, sum(model.shape), np.dtype(dtype).itemsize
+    """Return the bytes needed by the posteriors of ``fits`` fits, biases included, and by the work on them."""
+    size, number = dimension + 2, np.dtype(dtype).itemsize
     stored = 3 * size if covariance == "diagonal" else 2 * packed_size(size) + size
-    # Blocks of rows that are at work at a time; a small text has fewer.
-    busy = min((run.threads.workers + 2) * BLOCK, max(model.shape))
+    # Rows in blocks at work at the same time; a small vocabulary has fewer.
+    busy = min((run.threads.workers + 2) * BLOCK, max(shape))
     blocks = 6 * busy * packed_size(size) * number
-    return states * rows * stored * number + blocks + INTERPRETER_BYTES
+    return fits * sum(shape) * stored * number + blocks + INTERPRETER_BYTES
 
 
 def check_memory(
-    model: BayesianLogistic,
-    dimension: int,
-    covariance: str,
-    run: Run,
-    dtype: str = "float32",
-    flag: str = "--dim ",
-    states: int = 1,
-) -> None:
-    """Say before the work whether the covariances fit the memory budget, and what would; ``flag`` sets the dimension."""
+    model: Fittable, dimension: int, covariance: str, run: Run, dtype: str = "float32",
+    option: str = "vector_size", fits: int = 1,
+) -> None:  # fmt: skip
+    """Raise if the covariances exceed the memory budget, and name what would fit; ``option`` sets the dimension."""
 
-    def fits(size: int, kind: str) -> bool:
-        return memory_needed(model, size, kind, run, dtype, states) <= run.budget
+    def needed(size: int, kind: str) -> int:
+        return memory_needed(model.shape, size, kind, run, dtype, fits)
 
-    if not run.budget or fits(dimension, covariance):
+    if not run.budget or needed(dimension, covariance) <= run.budget:
         return
-    needed = memory_needed(model, dimension, covariance, run, dtype, states)
-    remedies = ["more --memory"]
-    if covariance == "full" and fits(dimension, "diagonal"):
-        remedies.insert(0, "--covariance diagonal")
-    smaller = next((size for size in range(dimension - 1, 0, -1) if fits(size, covariance)), None)
+    remedies = ["raise `memory`"]
+    if covariance == "full" and needed(dimension, "diagonal") <= run.budget:
+        remedies.insert(0, "set `covariance=diagonal`")
+    smaller = next((size for size in range(dimension - 1, 0, -1) if needed(size, covariance) <= run.budget), None)
     if smaller is not None:
-        remedies.insert(0, f"{flag}{smaller}")
+        remedies.insert(0, f"set `{option}={smaller}`")
     raise FirthianError(
         f"covariances of {sum(model.shape):,} vectors with {dimension} dimensions need "
-        f"{show_size(needed)}, more than the budget of {show_size(run.budget)}",
-        hint=f"give {' or '.join(remedies)}",
+        f"{show_size(needed(dimension, covariance))}, more than the budget of {show_size(run.budget)}",
+        hint=" or ".join(remedies),
     )
