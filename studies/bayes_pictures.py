@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from firthian.explore.bayes_plots import plot_ellipses
 from firthian.explore.contexts import plot_cloud
 from firthian.explore.map_plot import write_map
 from firthian.explore.projection import ProjectionOptions
@@ -15,6 +14,7 @@ from firthian.explore.word_map import make_map
 from firthian.learn.bayes.bounds import curvature, height, sigmoid
 from firthian.vectors.vectors import Vectors
 from studies.bayes_data import Data
+from studies.bayes_plots import plot_ellipses
 from studies.bayes_text import default_vectors
 from studies.common import Study
 

@@ -11,9 +11,8 @@ import firthian as ft
 from firthian.counts.counting import CountingContext, CountJob
 from firthian.counts.counts import Counts
 from firthian.counts.tokens import Tokens
-from firthian.learn.bayes.model import BayesianLogistic, Side, sampled_events, transposed
-from firthian.learn.bayes.streaming import Natural, Stream, finish_stream
-from firthian.learn.bayes.svi import Likelihood, StreamedLogistic
+from firthian.learn.bayes.model import BayesianLogistic, Events, Likelihood, StreamedLogistic, sampled_events
+from firthian.learn.bayes.streaming import Natural, OnlinePosterior, online_solution
 from firthian.learn.bayes.variational import VariationalSweeps
 from firthian.runtime.run import Run
 from studies.bayes_data import Data, cells, figures
@@ -47,7 +46,7 @@ CHOICES = {
 }
 
 
-class Variant(Stream):
+class Variant(OnlinePosterior):
     """A stream with some of the thesis's choices."""
 
     def __init__(self, choice: Choice, likelihood: Likelihood, run: Run) -> None:
@@ -60,7 +59,8 @@ class Variant(Stream):
             super()._begin(batch, scale)
             return
         # One step from noise, which is what the first batch of Algorithm 3 is.
-        model = BayesianLogistic(batch, self.run, self.likelihood.negative, self.likelihood.ns_exponent, temper=scale)
+        given = self.likelihood
+        model = BayesianLogistic(batch, self.run, negative=given.negative, ns_exponent=given.ns_exponent, temper=scale)
         self.state = VariationalSweeps(1, start="noise", rotate=False).fit(model, self.dimension, self.run)
         # After a single sweep contexts still hold the prior they began with, whose precisions are 1.
         priors = np.ones(self.dimension), np.ones(self.dimension)
@@ -69,28 +69,28 @@ class Variant(Stream):
         )
         self.naturals = one, other
 
-    def _rates(self, batch: Counts) -> tuple[Array, Array]:
+    def _step_sizes(self, batch: Counts) -> tuple[Array, Array]:
         if not self.choice.falling:
-            return super()._rates(batch)
+            return super()._step_sizes(batch)
         # Robbins-Monro by the number of batches a word was in, however much they said about it.
         self.visits = np.concatenate([self.visits, np.zeros(batch.row_sums.size - self.visits.size)])
         self.visits += batch.row_sums > 0
         rate = np.where(batch.row_sums > 0, (1 + self.visits) ** -0.7, 0.0)
         return rate, rate
 
-    def _sides(self, batch: Counts, scale: float) -> tuple[Side, Side]:
+    def _events(self, batch: Counts, scale: float) -> tuple[Events, Events]:
         if not self.choice.sampled:
-            return super()._sides(batch, scale)
+            return super()._events(batch, scale)
         noise = batch.column_sums**self.likelihood.ns_exponent
         # Negative events are drawn anew in each batch and blown up like the positive ones.
         run = replace(self.run, seed=self.run.seed + self.batches)
         words = sampled_events(batch, run, self.likelihood.negative, noise / noise.sum())
-        contexts = transposed(words)
-        by_word, by_context = self._lifts(batch, scale)
+        contexts = words.transposed()
+        by_word, by_context = self._scales(batch, scale)
         return _blown_up(words, by_word), _blown_up(contexts, by_context)
 
 
-def _blown_up(side: Side, lift: Array) -> Side:
+def _blown_up(side: Events, lift: Array) -> Events:
     factor = np.repeat(lift, np.diff(side.indptr)).astype(np.float32)
     return replace(side, positive=side.positive * factor, negative=side.negative * factor)
 
@@ -100,13 +100,13 @@ def variant(data: Data, choice: Choice) -> dict[str, Any]:
     run = Run.create()
     job = CountJob.create(str(data.small), **{**data.counting, "min_count": 20})
     with Tokens.read(job, CountingContext(run.executor, run.budget, run.progress)) as tokens:
-        model = StreamedLogistic(tokens, run, BATCH_TOKENS)
-        stream = Variant(choice, model.likelihood, run)
+        model = StreamedLogistic(tokens, run, batch_tokens=BATCH_TOKENS)
+        stream = Variant(choice, model, run)
         done = 0.0
         for batch in model.batches():
             done += float(batch.vocabulary.counts.sum())
-            stream.step(batch, (stream.row_mass.sum() + batch.total) * max(1.0, model.population / done))
-        found = finish_stream(stream, [], 0.25, False)
+            stream.step(batch, (stream.row_mass.sum() + batch.total) * max(1.0, model.total_tokens / done))
+        found = online_solution(stream, [], 0.25, False)
         return {**figures(ft.Vectors(found.words, tokens.vocabulary)), "batches": stream.batches}
 
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from firthian.explore.bayes_plots import plot_bound_by_dimension, plot_bounds, plot_relevance
-from firthian.learn.bayes.calibration import calibrate, score_moments
-from firthian.learn.bayes.model import BayesianLogistic
+from firthian.kernels.packing import unpack
+from firthian.learn.bayes.model import BayesianLogistic, Events
+from firthian.learn.bayes.posterior import Gaussians, VariationalState
 from firthian.learn.bayes.rotation import LIVE_SHARE, signal_shares
+from firthian.learn.bayes.updates import calibrate
 from firthian.learn.bayes.variational import VariationalSweeps
 from firthian.runtime.run import Run
 from studies.bayes_data import Data
+from studies.bayes_plots import plot_bound_by_dimension, plot_bounds, plot_relevance
 from studies.common import Study, table
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -50,7 +52,7 @@ def planted(seed: int, true: int = TRUE, size: int = 50, samples: int = 10_000) 
 def by_dimension(seed: int) -> list[dict[str, Any]]:
     """Fit the planted data with 2 to 50 dimensions, 100 sweeps from noise."""
     run = Run.create()
-    model = BayesianLogistic.of_events(*planted(seed), run)
+    model = BayesianLogistic(Events.from_dense(*planted(seed)), run)
     rows = []
     for d in DIMENSIONS:
         begin = time.process_time()
@@ -66,6 +68,26 @@ def by_dimension(seed: int) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def score_moments(state: VariationalState) -> tuple[Array, Array]:
+    """Return the posterior mean and variance of every score eta = w_i·z_j, as dense matrices."""
+    w, z = state.words.means.astype(np.float64), state.contexts.means.astype(np.float64)
+    own, other = dense_covariances(state.words), dense_covariances(state.contexts)
+    # Var(w·z) = zᵀ S z + wᵀ T w + tr(S T), for independent w and z
+    by_word = np.einsum("ja,iab,jb->ij", z, own, z, optimize=True)
+    by_context = np.einsum("ia,jab,ib->ij", w, other, w, optimize=True)
+    return w @ z.T, by_word + by_context + np.einsum("iab,jab->ij", own, other)
+
+
+def dense_covariances(side: Gaussians) -> Array:
+    """Return the covariances of all coordinates as full matrices; 0 for fixed coordinates."""
+    out = np.zeros((side.rows, side.size, side.size))
+    if side.diagonal:
+        out[:, side.free, side.free] = side.covariances
+    else:
+        out[np.ix_(np.arange(side.rows), side.free, side.free)] = unpack(side.covariances, side.free.size)
+    return out
 
 
 def coverage(
@@ -85,9 +107,8 @@ def coverage(
         eta = random.standard_normal((size, true)) @ random.standard_normal((size, true)).T
         total = random.poisson(events, eta.shape)
         positive = random.binomial(total, 1 / (1 + np.exp(-eta)))
-        model = BayesianLogistic.of_events(
-            copies * positive, copies * (total - positive), run, bound=bound, temper=temper
-        )
+        events = Events.from_dense(copies * positive, copies * (total - positive))
+        model = BayesianLogistic(events, run, bound=bound, temper=temper)
         state = VariationalSweeps(100, start="noise", dtype="float64").fit(model, d, run)
         covered = []
         for _ in ("raw", "calibrated"):

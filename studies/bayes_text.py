@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import firthian as ft
-from firthian.learn.bayes.calibration import calibrate
 from firthian.learn.bayes.model import BayesianLogistic
-from firthian.learn.bayes.posterior import State
+from firthian.learn.bayes.posterior import VariationalState
+from firthian.learn.bayes.updates import calibrate
 from firthian.learn.bayes.variational import VariationalSweeps
 from firthian.learn.solver import Solution
 from firthian.runtime.run import Run
@@ -27,12 +27,12 @@ DEFAULT_SWEEPS = 8
 
 
 @dataclass(frozen=True)
-class GoOn(VariationalSweeps):
-    """Sweeps that go on from a state."""
+class Resumed(VariationalSweeps):
+    """Sweeps that resume from a state."""
 
-    state: State | None = None
+    state: VariationalState | None = None
 
-    def _begin(self, model: BayesianLogistic, dimension: int, run: Run) -> State:
+    def _begin(self, model: BayesianLogistic, dimension: int, run: Run) -> VariationalState:
         return self.state or super()._begin(model, dimension, run)
 
 
@@ -41,7 +41,7 @@ def as_vectors(solution: Solution, data: Data) -> ft.Vectors:
     return ft.Vectors(solution.words, data.counts.vocabulary, contexts=solution.contexts, extras=solution.extras)
 
 
-def likelihood_of_seen(data: Data, state: State) -> float:
+def likelihood_of_seen(data: Data, state: VariationalState) -> float:
     """Return the thesis's measure of progress: the mean log sigma(u·c) of the pairs that were seen, at the means."""
     counts, total = data.counts, 0.0
     words, contexts = state.words.means, state.contexts.means
@@ -62,10 +62,10 @@ def sweep_by_sweep(data: Data, kind: str) -> list[dict[str, Any]]:
     """
     run = Run.create()
     model = BayesianLogistic(data.counts, run)
-    state: State | None = None
+    state: VariationalState | None = None
     done, rows = 0, []
     for stop in STOPS[: 5 if data.quick else None]:
-        solver = GoOn(stop - done, rotate=kind == "rotated", state=state)
+        solver = Resumed(stop - done, rotate=kind == "rotated", state=state)
         state, done = solver.fit(model, data.dimension, run), stop
         found = solver.finish(copy.deepcopy(state), run)
         row = {"sweep": stop, "bound": state.history[-1], "seen": likelihood_of_seen(data, state)}

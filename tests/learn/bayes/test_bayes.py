@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 
 import firthian as ft
 from firthian.kernels.packing import pack
-from firthian.learn.bayes import rotation, selection, variational
-from firthian.learn.bayes.calibration import dense_covariances
-from firthian.learn.bayes.model import BayesianLogistic, sampled_events
-from firthian.learn.bayes.posterior import State
+from firthian.learn.bayes import rotation, updates, variational
+from firthian.learn.bayes.model import BayesianLogistic, Events, sampled_events
+from firthian.learn.bayes.posterior import VariationalState
 from firthian.learn.bayes.variational import VariationalSweeps
 from firthian.learn.solver import AUTO
 from firthian.runtime.executor import Threads
 from firthian.runtime.run import Run
-from studies.bayes_synthetic import planted
+from studies.bayes_synthetic import dense_covariances, planted
 from tests.learn.common import counts_of
 from tests.reference import bayes as slow
 
@@ -32,7 +31,7 @@ def small_counts(seed: int = 0, words: int = 12, context: str = "both") -> ft.Co
     return ft.count(lines, min_count=1, window=2, context=context)
 
 
-def twin_of(model: BayesianLogistic, state: State) -> slow.Dense:
+def twin_of(model: BayesianLogistic, state: VariationalState) -> slow.Dense:
     """Copy a model and a state into dense arrays."""
     side = model.words
     listed = np.zeros(model.shape, dtype=bool)
@@ -103,7 +102,7 @@ def test_the_bound_never_falls(seed, bound, bias, covariance, rotate, temper):
     shape = tuple(random.integers(3, 14, 2))
     positive, negative = random.poisson(temper, shape), random.poisson(2 * temper, shape)
     run = Run.create(seed=seed, workers=1)
-    model = BayesianLogistic.of_events(positive, negative, run, bound=bound, bias=bias)
+    model = BayesianLogistic(Events.from_dense(positive, negative), run, bound=bound, bias=bias)
     solver = VariationalSweeps(8, covariance, "noise", rotate, dtype="float64")
     state = solver.fit(model, 3, run)
     steps = np.diff(state.halves)
@@ -150,7 +149,7 @@ def test_each_update_is_the_coordinate_maximum(bound):
 def test_planted_dimension_is_found():
     positive, negative = planted(3)
     run = Run.create()
-    model = BayesianLogistic.of_events(positive, negative, run)
+    model = BayesianLogistic(Events.from_dense(positive, negative), run)
     bounds, live = {}, {}
     for d in (5, 10, 20):
         state = VariationalSweeps(100, start="noise", dtype="float64").fit(model, d, run)
@@ -165,10 +164,10 @@ def test_rotation_keeps_the_likelihood_and_raises_the_bound():
     model = BayesianLogistic(small_counts(7, 20), run)
     solver = VariationalSweeps(3, rotate=False, dtype="float64")
     state = solver.fit(model, 4, run)
-    before, value = state.words.means @ state.contexts.means.T, variational._prior_value(model, state)
+    before, value = state.words.means @ state.contexts.means.T, updates.prior_bound(model, state)
     rotation.rotate(state, run)
     np.testing.assert_allclose(state.words.means @ state.contexts.means.T, before, atol=1e-9)
-    assert variational._prior_value(model, state) > value
+    assert updates.prior_bound(model, state) > value
     moment = rotation.second_moments(state.words, 4) / state.words.rows
     np.testing.assert_allclose(moment, np.eye(4), atol=1e-8)
 
@@ -190,7 +189,7 @@ def test_float32_is_close_to_float64():
 def test_pruning_drops_switched_off_dimensions():
     positive, negative = planted(1, true=3, size=40, samples=6000)
     run = Run.create()
-    model = BayesianLogistic.of_events(positive, negative, run)
+    model = BayesianLogistic(Events.from_dense(positive, negative), run)
     solution = VariationalSweeps(80, start="noise", prune=0.5, dtype="float64").solve(model, 8, run)
     assert solution.words.shape == (40, solution.stats["live_dimensions"])
     assert 2 <= solution.words.shape[1] <= 4
@@ -199,7 +198,7 @@ def test_pruning_drops_switched_off_dimensions():
 
 @pytest.mark.parametrize("wanted", [{"vector_size": 3, "prune": 0.5}, {"vector_size": "auto"}])
 def test_a_text_that_says_nothing_leaves_no_dimension(wanted):
-    with pytest.raises(ft.FirthianError, match="no dimension is in use"):
+    with pytest.raises(ft.FirthianError, match="ARD switched all dimensions off"):
         ft.train(small_counts(), "bayes", temper=1e-9, **wanted)
 
 
@@ -268,12 +267,11 @@ def test_covariances_that_do_not_fit_are_refused_with_the_remedy():
     class Huge:
         shape = (200_000, 200_000)
 
-    with pytest.raises(ft.FirthianError, match=r"budget of 2.0 GB: give --dim \d+ or --covariance diagonal or more"):
+    with pytest.raises(
+        ft.FirthianError, match=r"2.0 GB: set vector_size=\d+ or set covariance=diagonal or raise memory"
+    ):
         variational.check_memory(Huge(), 100, "full", run)  # type: ignore[arg-type]
-    single, double = (
-        variational.memory_needed(Huge(), 100, "full", run, kind)  # type: ignore[arg-type]
-        for kind in ("float32", "float64")
-    )
+    single, double = (variational.memory_needed(Huge.shape, 100, "full", run, kind) for kind in ("float32", "float64"))
     assert 1.8 * single < double < 2 * single
 
 
@@ -315,9 +313,7 @@ def test_auto_that_does_not_fit_is_refused_before_the_work():
     """It must not try fewer dimensions instead: the result would be that of the machine."""
     model, run = BayesianLogistic(small_counts(), Run()), Run.create(memory="2GB")
     model.__class__ = type("Huge", (BayesianLogistic,), {"shape": (20_000, 20_000)})
-    with pytest.raises(
-        ft.FirthianError, match=r"128 dimensions need .*: give --set largest=\d+ or --covariance diagonal"
-    ):
+    with pytest.raises(ft.FirthianError, match=r"128 dimensions need .*: set largest=\d+ or set covariance=diagonal"):
         VariationalSweeps().solve(model, AUTO, run)
 
 
@@ -333,12 +329,12 @@ def test_auto_holds_no_fit_but_the_best_beside_the_one_at_work(monkeypatch):
         state = Fit()
         made.append(weakref.ref(state))
         # The second is worse than the first, and leaves a number that was not tried.
-        return selection.Trial(dimension, {8: 1.0, 16: 0.0, 11: 2.0}[dimension], min(dimension, 11)), state
+        return variational.Trial(dimension, {8: 1.0, 16: 0.0, 11: 2.0}[dimension], min(dimension, 11)), state
 
-    monkeypatch.setattr(selection, "_fit", fit)
-    _, trials = selection.choose_dimension(None, 128, None, Run())  # type: ignore[arg-type]
+    monkeypatch.setattr(variational, "_fit", fit)
+    _, trials = variational.choose_dimension(None, 128, None, Run())  # type: ignore[arg-type]
     assert [trial.dimension for trial in trials] == [8, 16, 11]
-    assert max(alive) == selection.HELD_STATES
+    assert max(alive) == variational.FITS_IN_MEMORY
 
 
 def test_auto_only_where_a_recipe_can_choose():

@@ -11,10 +11,11 @@ from scipy.stats import norm
 from firthian.kernels.bayes import logistic_curvature as kernel_curvature
 from firthian.kernels.packing import unpack
 from firthian.learn.bayes.bounds import logistic_curvature
-from firthian.learn.bayes.calibration import calibrate, score_moments
-from firthian.learn.bayes.model import BayesianLogistic
+from firthian.learn.bayes.model import BayesianLogistic, Events
+from firthian.learn.bayes.updates import calibrate
 from firthian.learn.bayes.variational import VariationalSweeps
 from firthian.runtime.run import Run
+from studies.bayes_synthetic import score_moments
 
 
 def simulated(seed: int, size: int = 40, true: int = 3, events: float = 8.0):
@@ -31,12 +32,12 @@ def coverage(eta, state) -> float:
     return float(np.mean(np.abs(eta - mean) < 1.645 * np.sqrt(variance)))
 
 
-def test_calibration_mends_the_coverage():
+def test_calibration_repairs_the_coverage():
     raw, calibrated = [], []
     run = Run.create()
     for seed in range(3):
         eta, positive, negative = simulated(seed)
-        model = BayesianLogistic.of_events(positive, negative, run)
+        model = BayesianLogistic(Events.from_dense(positive, negative), run)
         state = VariationalSweeps(60, start="noise", dtype="float64").fit(model, 4, run)
         raw.append(coverage(eta, state))
         means = state.words.means.copy()
@@ -62,7 +63,7 @@ def test_the_expected_curvature_is_the_integral(mean, variance):
 def test_calibrated_precisions_are_the_formula(bias):
     run = Run.create()
     _, positive, negative = simulated(1, 9, 2, 5.0)
-    model = BayesianLogistic.of_events(positive, negative, run, bias=bias)
+    model = BayesianLogistic(Events.from_dense(positive, negative), run, bias=bias)
     state = VariationalSweeps(20, start="noise", dtype="float64").fit(model, 2, run)
     mean, variance = score_moments(state)
     z = state.contexts.means
@@ -81,7 +82,7 @@ def test_calibrated_precisions_are_the_formula(bias):
 def test_calibration_only_widens(covariance):
     run = Run.create()
     _, positive, negative = simulated(2, 12, 2)
-    model = BayesianLogistic.of_events(positive, negative, run)
+    model = BayesianLogistic(Events.from_dense(positive, negative), run)
     state = VariationalSweeps(20, covariance, "noise", dtype="float64").fit(model, 2, run)
     before = state.words.log_determinants.copy()
     calibrate(model, state, run)

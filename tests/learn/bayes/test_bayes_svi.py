@@ -15,10 +15,10 @@ import firthian as ft
 from firthian.counts.counting import CountingContext, CountJob
 from firthian.counts.tokens import Tokens
 from firthian.kernels.packing import unpack
-from firthian.learn.bayes import streaming, svi, variational
-from firthian.learn.bayes.model import BayesianLogistic
+from firthian.learn.bayes import model as models
+from firthian.learn.bayes import streaming, updates
+from firthian.learn.bayes.model import BayesianLogistic, Likelihood, counts_from_matrix
 from firthian.learn.bayes.stream import BayesStream
-from firthian.learn.bayes.svi import Likelihood
 from firthian.learn.recipes import find_recipe
 from firthian.runtime.executor import Threads
 from firthian.runtime.memory import Problem, check_budget
@@ -39,19 +39,19 @@ def batch_of(seed: int, words: int = 20) -> ft.Counts:
 
 def test_natural_parameters_there_and_back():
     run = Run.create()
-    stream = streaming.Stream(Likelihood(), 4, run, 1.0, 3)
+    stream = streaming.OnlinePosterior(Likelihood(), 4, run, 1.0, 3)
     assert stream.step(batch_of(0)) is None
     words, natural = stream.state.words, stream.naturals[0]
     before = copy.deepcopy(words)
     nothing = np.zeros(words.rows)
-    streaming._move(natural, words, np.ones(4), nothing, natural.half.copy(), natural.linear.copy(), 0)
+    streaming._step(natural, words, np.ones(4), nothing, natural.half.copy(), natural.linear.copy(), 0)
     np.testing.assert_allclose(words.means, before.means, rtol=2e-3, atol=1e-4)
     np.testing.assert_allclose(words.covariances, before.covariances, rtol=2e-3, atol=1e-5)
 
 
 def test_what_the_first_batch_says_is_never_less_than_nothing():
     """Precisions less the priors are those of the data, which are sums of squares; wrong priors leave them indefinite."""
-    stream = streaming.Stream(Likelihood(), 6, Run.create(), 1.0, 3)
+    stream = streaming.OnlinePosterior(Likelihood(), 6, Run.create(), 1.0, 3)
     stream.step(batch_of(0))
     # Some dimensions are nearly switched off, so their prior weighs much.
     assert stream.state.relevance.mean.max() > 10
@@ -64,14 +64,14 @@ def test_what_the_first_batch_says_is_never_less_than_nothing():
 def test_a_step_at_full_rate_is_a_sweep(bound):
     """The same batch again, at rate 1, stands for twice the counts: temper 2."""
     run, batch = Run.create(), batch_of(1)
-    stream = streaming.Stream(Likelihood(bound=bound), 4, run, 0.0, 3)
+    stream = streaming.OnlinePosterior(Likelihood(bound=bound), 4, run, 0.0, 3)
     stream.step(batch)
     state = copy.deepcopy(stream.state)
     stream.step(batch)
     model = BayesianLogistic(batch, run, temper=2.0, bound=bound)
     masses = model.words.unlisted_mass(run)
-    background, _ = variational._update_words(model, state, masses, run)
-    variational._update_contexts(model, state, background, run)
+    background, _ = updates.update_words(model, state, masses, run)
+    updates.update_contexts(model, state, background, run)
     np.testing.assert_allclose(stream.state.words.means, state.words.means, rtol=1e-3, atol=2e-4)
     np.testing.assert_allclose(stream.state.contexts.means, state.contexts.means, rtol=1e-3, atol=2e-4)
     np.testing.assert_allclose(stream.state.words.covariances, state.words.covariances, rtol=1e-3, atol=1e-5)
@@ -79,7 +79,7 @@ def test_a_step_at_full_rate_is_a_sweep(bound):
 
 def test_words_a_batch_lacks_keep_their_vectors():
     run = Run.create()
-    stream = streaming.Stream(Likelihood(), 3, run, 1.0, 2)
+    stream = streaming.OnlinePosterior(Likelihood(), 3, run, 1.0, 2)
     stream.step(batch_of(0))
     before = stream.state.words.means.copy()
     only = ft.count(["w0 w1 w2 w1 w0 w2"] * 5, min_count=1, window=2, vocabulary=[f"w{k}" for k in range(20)])
@@ -90,9 +90,7 @@ def test_words_a_batch_lacks_keep_their_vectors():
     matrix[np.ix_(places, places)] = only.to_scipy().toarray()
     import scipy.sparse
 
-    from firthian.learn.bayes.svi import counts_of
-
-    stream.step(counts_of(scipy.sparse.csr_array(matrix), batch_of(0).vocabulary, only.options))
+    stream.step(counts_from_matrix(scipy.sparse.csr_array(matrix), batch_of(0).vocabulary, only.options))
     moved = np.abs(stream.state.words.means - before).max(axis=1) > 1e-3
     assert set(np.flatnonzero(moved)) == set(places)
     assert np.array_equal(np.flatnonzero(stream.row_mass > grown), np.sort(places))
@@ -116,7 +114,7 @@ def test_several_batches_are_nearly_as_good_as_one():
 
 def test_large_batches_have_as_many_tokens_as_they_are_asked_for(monkeypatch):
     """A segment of the text is smaller than they are."""
-    monkeypatch.setattr(svi, "USUAL_BATCH", 1000)
+    monkeypatch.setattr(models, "USUAL_BATCH", 1000)
     job = CountJob.create(["a b c d e f g h"] * 1000, min_count=1, window=2)
     how = CountingContext(Threads(2), check_budget(None), Silent())
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +123,7 @@ def test_large_batches_have_as_many_tokens_as_they_are_asked_for(monkeypatch):
         tokens = Tokens(spool, words, job.options, {}, how.executor, keep=True)
         sizes, masses = {}, {}
         for asked in (100, 1000, 1001, 2000, 5000, 10**6):
-            batches = list(svi.StreamedLogistic(tokens, Run(), batch_tokens=asked).batches())
+            batches = list(models.StreamedLogistic(tokens, Run(), batch_tokens=asked).batches())
             sizes[asked] = [int(batch.vocabulary.counts.sum()) for batch in batches]
             masses[asked] = sum(batch.total for batch in batches)
     assert {sum(found) for found in sizes.values()} == {8000}
@@ -181,7 +179,7 @@ def documents(seed: int, topics: int = 3, extra: str = "") -> list[str]:
 
 
 def test_new_words_and_contexts_have_their_priors():
-    stream = streaming.Stream(Likelihood(), 6, Run.create(), 1.0, 3)
+    stream = streaming.OnlinePosterior(Likelihood(), 6, Run.create(), 1.0, 3)
     stream.step(batch_of(0))
     stream._make_room(stream.row_mass.size + 2)
     for side, precision in ((stream.state.words, np.ones(6)), (stream.state.contexts, stream.state.relevance.mean)):
@@ -192,7 +190,7 @@ def test_new_words_and_contexts_have_their_priors():
     # what is known of them is nothing, so posteriors computed anew are the same
     contexts, natural = stream.state.contexts, stream.naturals[1]
     before, row = copy.deepcopy(contexts), contexts.rows - 1
-    streaming._move(
+    streaming._step(
         natural, contexts, stream.state.relevance.mean, np.zeros(1), natural.half[-1:], natural.linear[-1:], row
     )
     np.testing.assert_allclose(contexts.covariances[-1], before.covariances[-1], rtol=1e-4, atol=1e-9)
@@ -224,7 +222,7 @@ def test_a_stream_takes_in_new_words_and_goes_on_after_a_break(tmp_path):
     assert len(resumed.vectors()) == 20
     assert resumed.vectors().matrix.tobytes() == whole.vectors().matrix.tobytes()
     assert resumed.vectors().extras["covariances"].tobytes() == whole.vectors().extras["covariances"].tobytes()
-    with pytest.raises(ft.FirthianError, match="was begun with seed 1, not 2"):
+    with pytest.raises(ft.FirthianError, match="was started with seed 1, not 2"):
         BayesStream.load(tmp_path / "stream", seed=2)
 
 
@@ -292,14 +290,14 @@ def test_the_verb_learns_from_a_stream_and_goes_on_with_it(feed, tmp_path):
         whole.partial_fit(part)
     assert whole.vectors().matrix.tobytes() == two.matrix.tobytes()
     for change, message in (
-        (["--seed", "2"], "begun with seed 1, not 2"),
-        (["--window", "3"], "begun with window 2, not 3"),
+        (["--seed", "2"], "started with seed 1, not 2"),
+        (["--window", "3"], "started with --window 2, not 3"),
     ):
         done = feed(texts[0], *said, *change, "--stream", "parts", "-o", "v2")
         assert done.code == 2
         assert message in done.err
-    assert "is there, but is not a stream" in feed(texts[0], *said, "--stream", "v0", "-o", "v2").err
-    feed("\n\n", *said, "--stream", "none", "-o", "v2").complains("the stream held no words")
+    assert "exists but is not a stream" in feed(texts[0], *said, "--stream", "v0", "-o", "v2").err
+    feed("\n\n", *said, "--stream", "none", "-o", "v2").complains("the stream contained no words")
     feed(texts[0], *said, "--stream", "parts", "-o", "v1").complains("v1")
     assert not (tmp_path / "none").exists()
 
@@ -335,9 +333,9 @@ def test_a_stream_that_ends_early_says_so_and_is_kept(tmp_path, feed):
 
 
 @pytest.mark.parametrize(("given", "message"), [
-    (["-m", "svd"], "svd does not learn from a stream"),
-    (["-m", "bayes-svi", "--epochs", "2"], "a stream is read once"),
-    (["-m", "bayes-svi", "--max-vocab", "5"], "--max-vocab cannot be settled before a stream ends"),
+    (["-m", "svd"], "svd cannot learn from a stream"),
+    (["-m", "bayes-svi", "--epochs", "2"], "a stream is read only once"),
+    (["-m", "bayes-svi", "--max-vocab", "5"], "--max-vocab needs the whole text"),
     (["-m", "bayes-svi", "--dim", "auto"], "bayes-svi cannot choose the vector size"),
     (["-m", "bayes-svi", "--negative", "0"], "without negative events"),
     (["-m", "bayes-svi", "--resume"], "--resume has no effect on a stream"),
@@ -408,7 +406,7 @@ def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):
     for call in (stream.vectors, lambda: stream.save(tmp_path / "x")):
         with pytest.raises(ft.FirthianError, match="nothing has been learned yet"):
             call()
-    with pytest.raises(ft.FirthianError, match="the first batch has 2 words seen 2 times, fewer than the 30"):
+    with pytest.raises(ft.FirthianError, match="the first batch has 2 words that occur 2 times, fewer than the 30"):
         stream.partial_fit(["a b", "a b"])
     assert stream.tokens == 0, "a batch that is refused has not been seen"
     whole = BayesStream(vector_size=2, min_count=1, window=2)
@@ -444,7 +442,7 @@ def test_vectors_of_a_stream_are_in_the_order_of_counts_and_know_their_tokenizer
     assert tokenizer_of(vectors).tokens("Tea. with, milk") == ["Tea.", "with,", "milk"]
     # Rows went with their words: the posteriors, in the stream's own order, are the same.
     order = [vectors.vocabulary[word] for word in stream._words]
-    wanted = streaming.finish_stream(stream._stream, stream.scores, 0.25, False)
+    wanted = streaming.online_solution(stream._stream, stream.scores, 0.25, False)
     assert np.array_equal(vectors.matrix[order], wanted.words)
     assert np.array_equal(vectors.contexts[order], wanted.contexts)
     for name, array in wanted.extras.items():

@@ -16,7 +16,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
-from firthian.counts.options import CountOptions
+from firthian.counts.settings import WindowSettings
 from firthian.counts.rows import count_blocks
 from firthian.counts.tokens import Tokens
 from firthian.errors import FirthianError
@@ -108,9 +108,9 @@ class Likelihood:
     negative: Annotated[float, Option("k: negative events per observed pair", low=0, high=1e6)] = 5.0
     ns_exponent: Smoothing = 0.75
     temper: Annotated[float, Option("factor on all counts; below 1 widens the posteriors", low=1e-9, high=1e9)] = 1.0
-    bound: Annotated[
-        str, Option("quadratic bound of the logistic function", choices=("jaakkola", "boehning"))
-    ] = "jaakkola"
+    bound: Annotated[str, Option("quadratic bound of the logistic function", choices=("jaakkola", "boehning"))] = (
+        "jaakkola"
+    )
     relevance_shape: Annotated[
         float, Option("a0 of the Gamma prior of a dimension's precision", low=1e-12, high=1e12)
     ] = 1e-3
@@ -269,7 +269,7 @@ class StreamedLogistic(Likelihood):
 
 
 def count_stream(
-    stream: Array, core: tuple[int, int], vocabulary: Vocabulary, options: CountOptions, run: Run
+    stream: Array, core: tuple[int, int], vocabulary: Vocabulary, options: WindowSettings, run: Run
 ) -> Counts:
     """Count the windows around the tokens ``core[0]`` to ``core[1]`` of a stream, in memory.
 
@@ -295,7 +295,7 @@ def count_stream(
     return counts_from_matrix(matrix, Vocabulary(vocabulary.words, tokens), options)
 
 
-def counts_from_matrix(matrix: Any, vocabulary: Vocabulary, options: CountOptions) -> Counts:
+def counts_from_matrix(matrix: Any, vocabulary: Vocabulary, options: WindowSettings) -> Counts:
     """Build counts from a SciPy CSR array."""
     nothing = np.empty(0, dtype=np.int64)
     return Counts(

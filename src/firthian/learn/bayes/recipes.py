@@ -10,33 +10,34 @@ from firthian.runtime.memory import Memory
 
 HERE = "firthian.learn.bayes"
 
-BAYES = (
-    Recipe(
-        "bayes",
-        "Bayesian logistic factorization: every word a Gaussian, unused dimensions switched off",
-        "Sakaya 2015",
-        f"{HERE}.model:BayesianLogistic",
-        f"{HERE}.variational:VariationalSweeps",
-        counting=DYNAMIC,
-        dimension=50,
-        chooses_dimension=True,
-        # Measured with full covariances in float32.
-        memory=memory_of("bayes"),
-        memory_with={
-            ("covariance", "diagonal"): lambda memory: replace(memory, word_dim2=0).plus(word_dim=40),
-            ("dtype", "float64"): lambda memory: memory.plus(word_dim=memory.word_dim, word_dim2=memory.word_dim2),
-        },
-    ),
-    Recipe(
-        "bayes-svi",
-        "the same, learned batch by batch from a stream of text",
-        "Sakaya 2015, Algorithm 3, improved",
-        f"{HERE}.model:StreamedLogistic",
-        f"{HERE}.streaming:StochasticSweeps",
-        counting=DYNAMIC,
-        source="tokens",
-        dimension=50,
-        memory=Memory(word_dim2=16, word_dim=60, word=400, token=300, batch=1_000_000),
-        batch_option="batch_tokens",
-    ),
+_FULL = Recipe(
+    "bayes",
+    "Bayesian logistic factorization: every word a Gaussian, unused dimensions switched off",
+    "Sakaya 2015",
+    f"{HERE}.model:BayesianLogistic",
+    f"{HERE}.variational:VariationalSweeps",
+    counting=DYNAMIC,
+    dimension=50,
+    chooses_dimension=True,
+    # Measured with full covariances in float32.
+    memory=memory_of("bayes"),
+    memory_with={
+        ("covariance", "diagonal"): lambda memory: replace(memory, word_dim2=0).plus(word_dim=40),
+        ("dtype", "float64"): lambda memory: memory.plus(word_dim=memory.word_dim, word_dim2=memory.word_dim2),
+    },
 )
+
+SVI = Recipe(
+    "bayes-svi",
+    "the same, learned batch by batch from a stream of text",
+    "Sakaya 2015, Algorithm 3, improved",
+    f"{HERE}.model:StreamedLogistic",
+    f"{HERE}.streaming:StochasticSweeps",
+    counting=DYNAMIC,
+    source="tokens",
+    dimension=50,
+    memory=Memory(word_dim2=16, word_dim=60, word=400, token=300, batch=1_000_000),
+    batch_option="batch_tokens",
+)
+
+BAYES = (_FULL, SVI)

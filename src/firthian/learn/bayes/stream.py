@@ -1,4 +1,4 @@
-"""Word distributions from a stream of documents without end: learn, ask, save, go on tomorrow."""
+"""Word distributions from an endless stream of documents: learn, query, save, resume."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ import numpy as np
 
 from firthian._version import __version__
 from firthian.counts.counting import CountJob, count
+from firthian.counts.counts import Counts
 from firthian.disk.artifact import ArtifactKind
 from firthian.disk.atomic import new_folder
 from firthian.errors import FirthianError
-from firthian.learn.bayes.streaming import Stream, finish_stream
-from firthian.learn.bayes.svi import Likelihood, counts_of
+from firthian.learn.bayes.model import Likelihood, counts_from_matrix
+from firthian.learn.bayes.recipes import SVI
+from firthian.learn.bayes.streaming import OnlinePosterior, StochasticSweeps, online_solution
+from firthian.options import Option, check_all, declared
 from firthian.runtime.run import Run
 from firthian.text.readers import Documents
 from firthian.text.vocabulary import Vocabulary
@@ -25,16 +28,24 @@ from firthian.vectors.vectors import Vectors
 
 STREAM = ArtifactKind("a Bayesian stream", "model.json")
 
+#: Options of ``bayes-svi`` for one pass over a finished text, and for the vectors made from the posteriors.
+_NOT_LEARNING = ("epochs", "batch_tokens", "eigenvalue_power", "center")
+
+
+def learning_options() -> dict[str, Option]:
+    """Return the options of ``bayes-svi`` that change what a stream learns."""
+    return {name: option for name, option in SVI.options.items() if name not in _NOT_LEARNING}
+
 
 class BayesStream:
-    """Stochastic variational inference on documents as they come; new words enter once seen ``min_count`` times.
+    """Stochastic variational inference on documents as they arrive; a word enters once it has occurred ``min_count`` times.
 
-    ``population`` is the number of tokens the whole stream is assumed to have. Without it, the posterior is that of
-    what has been seen so far. ``counting`` are further arguments of ``firthian.count``, such as a ``tokenizer``; other
-    options are those of the recipe ``bayes-svi``.
+    ``counting`` holds further arguments of ``firthian.count``, such as a ``tokenizer``. ``options`` are those of the recipe
+    ``bayes-svi`` for learning: ``population``, the number of tokens of the whole stream, ``forgetting``, ``start_sweeps``,
+    ``negative`` and so on. Without ``population`` the posterior is that of the text seen so far.
 
-    Which words stay rare is not known before a stream ends. So they keep their places in windows, where counting a corpus
-    drops words below ``min_count`` first.
+    Counting a corpus drops words below ``min_count`` from windows. In a stream they keep their places there, because it is
+    unknown until the end which words stay rare.
 
     >>> stream = BayesStream(vector_size=2, min_count=1, window=2)
     >>> _ = stream.partial_fit(["tea with milk", "coffee with milk"] * 20)
@@ -45,48 +56,49 @@ class BayesStream:
 
     def __init__(
         self,
-        vector_size: int = 50,
+        vector_size: int = SVI.dimension,
         *,
-        window: int = 5,
+        window: int = SVI.counting["window"],
         min_count: int = 5,
         seed: int = 1,
-        population: int = 0,
-        forgetting: float = 0.85,
-        start_sweeps: int = 5,
         workers: int | None = None,
         counting: Mapping[str, Any] | None = None,
-        **likelihood: Any,
+        **options: Any,
     ) -> None:
+        learning = check_all("BayesStream", learning_options(), options)
         self.options = {
-            "vector_size": vector_size, "window": window, "min_count": min_count, "seed": seed, "population": population,
-            "forgetting": forgetting, "start_sweeps": start_sweeps, "counting": dict(counting or {}), **likelihood,
+            "vector_size": vector_size, "window": window, "min_count": min_count, "seed": seed,
+            "counting": dict(counting or {}), **learning,
         }  # fmt: skip
         self._run = Run.create(seed, workers)
-        self._stream = Stream(Likelihood(**likelihood), vector_size, self._run, forgetting, start_sweeps)
+        likelihood = Likelihood(**{name: learning[name] for name in declared(Likelihood)})
+        self._stream = OnlinePosterior(
+            likelihood, vector_size, self._run, learning["forgetting"], learning["start_sweeps"]
+        )
         self._totals: Counter[str] = Counter()
         self._words: dict[str, int] = {}
         self._tokens = 0
         self.scores: list[float] = []
-        #: Bytes that were not UTF-8 and were replaced before documents came here, since the stream was made or opened.
+        #: Bytes that were not UTF-8 and were replaced, since the stream was created or loaded.
         self.undecodable_bytes = 0
 
     @property
     def tokens(self) -> int:
-        """How many tokens have been learned from, those of words that are not yet known among them."""
+        """The number of tokens learned from, including words that have not entered yet."""
         return self._tokens
 
     def note_undecodable(self, number: int) -> None:
-        """Note that so many bytes of documents were replaced."""
+        """Add to the number of replaced bytes."""
         self.undecodable_bytes += number
 
     @property
     def begun(self) -> bool:
         """Whether anything has been learned."""
-        return self._stream.state is not None
+        return self._stream.batches > 0
 
     def partial_fit(self, documents: Iterable[str]) -> BayesStream:
-        """Learn from a batch of documents: the larger, the better; some hundred thousand tokens are a good size."""
-        # Sub-sampling, where it is asked for, is drawn anew in each batch.
+        """Learn from a batch of documents: larger is better; a few hundred thousand tokens is a good size."""
+        # Each batch has its own random subsample.
         counts = count(
             Documents(list(documents)), window=self.options["window"], min_count=1,
             seed=self.options["seed"] + self._stream.batches, workers=self._run.executor.workers,
@@ -95,18 +107,18 @@ class BayesStream:
         seen = dict(zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True))
         known = [word for word, number in seen.items() if self._totals[word] + number >= self.options["min_count"]]
         fresh = [word for word in known if word not in self._words]
-        if self._stream.state is None and len(fresh) < self.options["vector_size"]:
+        if not self.begun and len(fresh) < self.options["vector_size"]:
             raise FirthianError(
-                f"the first batch has {len(fresh)} words seen {self.options['min_count']} times, fewer than the "
+                f"the first batch has {len(fresh)} words that occur {self.options['min_count']} times, fewer than the "
                 f"{self.options['vector_size']} dimensions",
-                hint="give a larger first batch, or a smaller vector_size or min_count",
+                hint="pass a larger first batch, or lower `vector_size` or `min_count`",
             )
-        # Only now: a batch that is refused leaves nothing behind.
+        # Nothing changes before this line, so a rejected batch leaves no trace.
         self._totals.update(seen)
         self._tokens += sum(seen.values())
         for word in fresh:
             self._words[word] = len(self._words)
-        batch = self._numbered(counts, known)
+        batch = self._renumbered(counts, known)
         if batch.pairs == 0:
             return self
         mass = self._stream.row_mass.sum() + batch.total
@@ -115,8 +127,8 @@ class BayesStream:
             self.scores.append(score)
         return self
 
-    def _numbered(self, counts: Any, known: list[str]) -> Any:
-        """Renumber a batch's counts as the stream numbers words; words not yet known are left out."""
+    def _renumbered(self, counts: Counts, known: list[str]) -> Counts:
+        """Return a batch's counts in the word order of the stream, without words that have not entered yet."""
         import scipy.sparse
 
         target = np.full(len(counts.vocabulary), -1)
@@ -129,20 +141,21 @@ class BayesStream:
         matrix = scipy.sparse.csr_array(
             (counts.values[kept].astype(np.float64), (rows[kept], columns[kept])), shape=(size, size)
         )
-        return counts_of(matrix, self._vocabulary(), counts.options)
+        return counts_from_matrix(matrix, self._vocabulary(), counts.options)
 
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary(list(self._words), [self._totals[word] for word in self._words])
 
-    def vectors(self, eigenvalue_power: float = 0.25, center: bool = False) -> Vectors:
+    def vectors(
+        self, eigenvalue_power: float = StochasticSweeps.eigenvalue_power, center: bool = StochasticSweeps.center
+    ) -> Vectors:
         """Return the vectors so far, with their covariances, the most frequent word first."""
-        if self._stream.state is None:
-            raise FirthianError("nothing has been learned yet", hint="call partial_fit with documents first")
-        solution = finish_stream(self._stream, self.scores, eigenvalue_power, center)
-        counting = self._how_counted()
+        self._check_begun()
+        solution = online_solution(self._stream, self.scores, eigenvalue_power, center)
+        counting = self._counting_record()
         provenance = Provenance(
-            recipe="bayes-svi",
-            paper="Sakaya 2015, Algorithm 3, improved",
+            recipe=SVI.name,
+            paper=SVI.paper,
             options=dict(self.options),
             vector_size=int(solution.words.shape[1]),
             seed=self.options["seed"],
@@ -160,23 +173,26 @@ class BayesStream:
             extras=solution.extras,
             state=counting_state(counting["settings"], self.options["window"]),
         )
-        # The stream numbers words as they come; everybody else by how frequent they are.
+        # The stream numbers words as they enter; vectors order them by frequency.
         by_count = Vocabulary.from_counts(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
         ordered = vectors.subset(by_count.words)
         ordered.provenance = provenance
         return ordered
 
-    def _how_counted(self) -> dict[str, Any]:
-        """Say how documents are cut and counted, as counts of a corpus do."""
+    def _check_begun(self) -> None:
+        if not self.begun:
+            raise FirthianError("nothing has been learned yet", hint="call partial_fit with documents first")
+
+    def _counting_record(self) -> dict[str, Any]:
+        """Return how documents are tokenized and counted, as counts of a corpus record it."""
         own = {name: self.options[name] for name in ("window", "min_count", "seed")}
         job = CountJob.create(Documents([]), **own, **self.options["counting"])
         return {"options": job.options.as_dict(), "settings": job.describe()}
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
-        """Write everything that is needed to go on."""
+        """Write everything needed to resume."""
+        self._check_begun()
         stream = self._stream
-        if stream.state is None or stream.naturals is None:
-            raise FirthianError("nothing has been learned yet", hint="call partial_fit with documents first")
         with new_folder(path, force) as folder:
             record = {
                 "options": self.options, "words": list(self._words), "totals": dict(self._totals), "tokens": self._tokens,
@@ -186,18 +202,18 @@ class BayesStream:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], seed: int | None = None, workers: int | None = None) -> BayesStream:
-        """Open a saved stream to go on with it; ``seed``, when given, must be the one it began with."""
+        """Load a saved stream to resume it; raise if ``seed`` is given and is not the one it began with."""
         folder = Path(path)
         artifact = STREAM.read(folder)
         record, options = artifact.record, artifact.record["options"]
         if seed is not None and seed != options["seed"]:
             raise FirthianError(
-                f"{folder} was begun with seed {options['seed']}, not {seed}",
-                hint="leave the seed out, or begin a new stream",
+                f"{folder} was started with seed {options['seed']}, not {seed}",
+                hint="omit the `seed`, or start a new stream",
             )
         stream = cls(**options, workers=workers)
         values = {"batches": record["batches"], "shape": record["shape"], "history": [], "halves": []}
-        stream._stream.take(artifact.arrays, values)
+        stream._stream.restore(artifact.arrays, values)
         stream._words = {word: number for number, word in enumerate(record["words"])}
         stream._totals = Counter(record["totals"])
         stream._tokens, stream.scores = record["tokens"], list(record["scores"])

@@ -1,4 +1,4 @@
-"""Documents as they come -> a Bayesian stream that is kept in a folder, to go on with when more of them come."""
+"""Train a Bayesian stream from documents as they arrive; its state is kept in a folder, to resume with more."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from firthian.disk.atomic import check_parent, locked
 from firthian.disk.stopping import Stop
 from firthian.errors import FirthianError
+from firthian.learn.bayes.recipes import SVI
 from firthian.learn.bayes.stream import STREAM, BayesStream
 from firthian.learn.recipes import Recipe
 from firthian.learn.train import check_auto
@@ -20,19 +21,19 @@ from firthian.text.readers import Corpus
 from firthian.text.spool import NoWordsError
 from firthian.text.tokenizer import decode
 
-#: The stream is saved after so many batches, and at its end, whatever ends it.
+#: Batches between two saves; the stream is also saved when it ends, for whatever reason.
 SAVE_EVERY = 20
 
-#: A document is cut at a space where it is longer than so many batches.
+#: A document longer than this number of batches is split at a space.
 _LONGEST = 2
 
 
 def read_batches(
     corpus: Corpus, tokens: int, strict: bool = False, replaced: Callable[[int], None] | None = None
 ) -> Iterator[list[str]]:
-    """Read documents in lists of about so many tokens; a text without an end to its line is cut between words.
+    """Yield lists of documents of about ``tokens`` tokens; a very long line is split between words.
 
-    With ``strict``, bytes that are not UTF-8 are an error; else they are replaced, and ``replaced`` is told how many.
+    With ``strict``, bytes that are not UTF-8 are an error; otherwise they are replaced, and ``replaced`` gets their number.
 
     >>> from firthian.text.readers import open_corpus
     >>> list(read_batches(open_corpus(["a b c", "d e", "f"]), 3))
@@ -55,7 +56,7 @@ def read_batches(
 
 
 def _lines(corpus: Corpus) -> Iterator[bytes]:
-    """Return line after line, for a piece may be larger than a batch; one that spans pieces comes in parts."""
+    """Yield lines, since a piece may be larger than a batch; a line that spans pieces comes in parts."""
     for piece in corpus.pieces():
         yield from io.BytesIO(piece.text)
 
@@ -68,7 +69,7 @@ def _documents(text: bytes, line: int, strict: bool, replaced: Callable[[int], N
             number = line + text[: error.start].count(b"\n")
             raise FirthianError(
                 f"line {number} of the stream: a byte is not UTF-8",
-                hint="convert the text, or leave out --strict to replace such bytes",
+                hint="convert the text to UTF-8, or omit `strict` to replace such bytes",
             ) from None
     decoded, undecodable = decode(text)
     if replaced is not None:
@@ -78,7 +79,7 @@ def _documents(text: bytes, line: int, strict: bool, replaced: Callable[[int], N
 
 @dataclass(frozen=True)
 class StreamSettings:
-    """What a user said about a stream, sorted: arguments of ``BayesStream``, of its ``vectors``, tokens of a batch."""
+    """A user's settings of a stream: arguments of ``BayesStream`` and of its ``vectors``, and the tokens per batch."""
 
     arguments: dict[str, Any]
     result: dict[str, Any]
@@ -88,17 +89,17 @@ class StreamSettings:
 def stream_settings(
     recipe: Recipe, options: Mapping[str, Any], counting: Mapping[str, Any], size: int | str | None, seed: int
 ) -> StreamSettings:
-    """Check the options of ``bayes-svi`` and of counting for a stream, and sort them."""
-    if recipe.name != "bayes-svi":
-        raise FirthianError(f"the recipe {recipe.name} does not learn from a stream", hint="train bayes-svi")
+    """Check the options of ``bayes-svi`` and of counting for a stream, and group them by use."""
+    if recipe.name != SVI.name:
+        raise FirthianError(f"the recipe {recipe.name} cannot learn from a stream", hint=f"use {SVI.name}")
     check_auto(recipe, size)
     chosen = recipe.settings(options)
     if chosen.pop("epochs") != 1:
-        raise FirthianError("a stream is read once", hint="leave out --epochs, or train from a file without --stream")
+        raise FirthianError("a stream is read only once", hint="omit `epochs`, or train from a file without a stream")
     for name in ("vocabulary", "max_vocab", "stop_words", "phrases"):
         if name in counting:
             raise FirthianError(
-                f"{name} cannot be settled before a stream ends", hint="leave it out, or train from a file"
+                f"`{name}` needs the whole text, which a stream does not have", hint="omit it, or train from a file"
             )
     given = {**recipe.counting, **counting}
     arguments = {
@@ -121,60 +122,58 @@ def follow(
     progress: Progress | None = None,
     stop: Stop | None = None,
 ) -> BayesStream:
-    """Learn from documents until they end; go on with the stream in ``folder``, or begin it there.
+    """Learn from documents until they end; resume the stream in ``folder``, or start one there.
 
-    One process at a time, for what another one learned meanwhile would be lost. A stream that goes on must have begun with
-    the same settings. What was learned before an error or an interruption is saved; with ``stop``, the batch at hand is
-    learned first.
+    The folder is locked, because one of two processes would overwrite what the other learned. A resumed stream must have
+    the settings it started with. What was learned before an error or interruption is saved; ``stop`` takes effect after
+    the current batch.
     """
     if not hasattr(corpus, "pieces"):
-        raise FirthianError(
-            "a stream is one of documents, not of counts", hint="give the corpus, or - for standard input"
-        )
-    # Nobody should learn after hours that there is no place for what was learned.
+        raise FirthianError("a stream needs documents, not counts", hint="pass the corpus, or - for standard input")
+    # Fail now rather than after hours of work.
     check_parent(Path(folder))
     with locked(Path(folder), kind=".stream"):
         return _follow(corpus, Path(folder), settings, workers, progress or Silent(), stop or Stop())
 
 
 def _follow(
-    corpus: Corpus, target: Path, settings: StreamSettings, workers: int | None, shown: Progress, asked: Stop
+    corpus: Corpus, target: Path, settings: StreamSettings, workers: int | None, progress: Progress, stop: Stop
 ) -> BayesStream:
     stream = BayesStream(**settings.arguments, workers=workers)
     if (target / STREAM.manifest).exists():
-        before = BayesStream.load(target, seed=settings.arguments["seed"], workers=workers)
-        _check_same(target, before.options, stream.options)
-        stream = before
+        saved = BayesStream.load(target, seed=settings.arguments["seed"], workers=workers)
+        _check_same(target, saved.options, stream.options)
+        stream = saved
     elif target.exists():
-        raise FirthianError(f"{target} is there, but is not a stream", hint="name another folder")
-    begun = stream.tokens
-    shown.start("batches", stream.options["population"] or None)
-    shown.advance(begun)
+        raise FirthianError(f"{target} exists but is not a stream", hint="choose another folder")
+    tokens_before = stream.tokens
+    progress.start("batches", stream.options["population"] or None)
+    progress.advance(tokens_before)
     unsaved = 0
     try:
         strict = bool(stream.options["counting"].get("strict"))
         for documents in read_batches(corpus, settings.batch_tokens, strict, stream.note_undecodable):
-            # A batch is learned whole; a signal that comes while the next one is waited for ends the work at once.
-            asked.patient = True
+            # Finish a batch once it has begun; a signal during the wait for the next one stops at once.
+            stop.patient = True
             last = stream.tokens
             try:
                 stream.partial_fit(documents)
                 unsaved += 1
             except NoWordsError:
-                # Empty lines, or a row of stars at the end: nothing to learn, and no reason to stop.
+                # Empty lines, or a row of asterisks: nothing to learn from, but no reason to stop.
                 pass
-            shown.advance(stream.tokens - last, f"bound per event {stream.scores[-1]:.4f}" if stream.scores else "")
+            progress.advance(stream.tokens - last, f"bound per event {stream.scores[-1]:.4f}" if stream.scores else "")
             if unsaved == SAVE_EVERY:
                 stream.save(target, force=True)
                 unsaved = 0
-            asked.patient = False
-            asked.check()
+            stop.patient = False
+            stop.check()
     finally:
-        asked.patient = True
+        stop.patient = True
         if unsaved and stream.begun:
             stream.save(target, force=True)
-    if stream.tokens == begun:
-        raise FirthianError("the stream held no words", hint="give documents, one a line")
+    if stream.tokens == tokens_before:
+        raise FirthianError("the stream contained no words", hint="pass documents, one per line")
     return stream
 
 
@@ -182,6 +181,6 @@ def _check_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any])
     for name in before:
         if before[name] != now.get(name):
             raise FirthianError(
-                f"{folder} was begun with {name} {before[name]}, not {now.get(name)}",
-                hint="give the same settings, or another folder",
+                f"{folder} was started with `{name}` {before[name]}, not {now.get(name)}",
+                hint="use the same settings, or another folder",
             )

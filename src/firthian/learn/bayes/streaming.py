@@ -23,7 +23,7 @@ from firthian.learn.bayes.bounds import Background
 from firthian.learn.bayes.model import BayesianLogistic, Events, no_pairs
 from firthian.learn.bayes.posterior import BLOCK, PARTS, Gaussians, Relevance, VariationalState
 from firthian.learn.bayes.updates import background_of, check_failures, gather_block, update_contexts, update_words
-from firthian.learn.bayes.variational import Center, WordPower, VariationalSweeps
+from firthian.learn.bayes.variational import Center, VariationalSweeps, WordPower
 from firthian.learn.solver import Solution
 from firthian.options import Option
 from firthian.runtime.run import Run, one_blas_thread

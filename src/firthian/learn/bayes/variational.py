@@ -69,9 +69,9 @@ class VariationalSweeps:
     ] = 0.0
     eigenvalue_power: WordPower = 0.25
     center: Center = False
-    calibrate: Annotated[bool, Option("recompute covariances with the logistic function's own curvature at the end")] = (
-        True
-    )
+    calibrate: Annotated[
+        bool, Option("recompute covariances with the logistic function's own curvature at the end")
+    ] = True
     dtype: Annotated[str, Option("floating-point precision", choices=("float32", "float64"))] = "float32"
     largest: Annotated[int, Option("largest dimension that vector_size=auto tries", low=1)] = 128
 
@@ -239,9 +239,7 @@ class Trial:
         return asdict(self)
 
 
-def bound_by_dimension(
-    model: Fittable, dimensions: Iterable[int], solver: VariationalSweeps, run: Run
-) -> list[Trial]:
+def bound_by_dimension(model: Fittable, dimensions: Iterable[int], solver: VariationalSweeps, run: Run) -> list[Trial]:
     """Fit the model with each of these dimensions.
 
     The bound approximates the evidence p(data), so it is comparable between dimensions: it rises as long as further

@@ -1,4 +1,4 @@
-"""Pictures are drawn, with what they should show."""
+"""Plots of the Bayesian study show what they should."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from firthian import FirthianError, Vectors, Vocabulary
 
 pytest.importorskip("matplotlib")
 
-from firthian.explore import bayes_plots as plots
+from studies import bayes_plots as plots
 
 PNG = b"\x89PNG"
 
