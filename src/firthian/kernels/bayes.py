@@ -13,7 +13,7 @@ from firthian.arrays import Array
 
 _ROOT2 = np.sqrt(2.0)
 
-#: What takes the place of log(1 + exp(eta)): Jaakkola's bound, Böhning's, or its own expected curvature.
+#: What replaces log(1 + exp(eta)): Jaakkola's bound, Böhning's bound, or its own expected curvature.
 JAAKKOLA, BOEHNING, LOGISTIC = 0, 1, 2
 
 #: Gauss-Hermite nodes and weights of a standard Gaussian.
@@ -44,7 +44,7 @@ def logistic_curvature(mean: float, variance: float) -> float:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def dot(left: Array, right: Array) -> float:
-    """Return the dot product, added up in the arrays' own precision."""
+    """Return the dot product, summed in the arrays' own precision."""
     total = left[0] * right[0]
     for k in range(1, left.size):
         total += left[k] * right[k]
@@ -53,7 +53,7 @@ def dot(left: Array, right: Array) -> float:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def add_four(weights: Array, rows: Array, at: int, source: Array, out: Array) -> None:
-    """``out += sum of weights[at + m]·source[rows[at + m]]`` for m = 0 to 3: one pass over ``out`` for four rows."""
+    """Add ``weights[at + m]·source[rows[at + m]]`` to ``out`` for m = 0 to 3: one pass over ``out`` for four rows."""
     kind = source.dtype.type
     w0, w1, w2, w3 = kind(weights[at]), kind(weights[at + 1]), kind(weights[at + 2]), kind(weights[at + 3])
     x0, x1 = source[np.uint64(rows[at])], source[np.uint64(rows[at + 1])]
@@ -64,7 +64,7 @@ def add_four(weights: Array, rows: Array, at: int, source: Array, out: Array) ->
 
 @njit(cache=True, nogil=True)
 def add_rows(weights: Array, rows: Array, number: int, source: Array, out: Array) -> None:
-    """``out += sum of weights[m]·source[rows[m]]``; the scratch arrays have three places to spare."""
+    """Add ``weights[m]·source[rows[m]]`` to ``out``; ``weights`` and ``rows`` have room for three more entries."""
     for m in range(number, number + 3):
         weights[m] = 0.0
         rows[m] = rows[0]
@@ -86,7 +86,7 @@ def expected_square(own_mean: Array, own_variance: Array, other_mean: Array, oth
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def add_four_products(weights: Array, rows: Array, at: int, means: Array, variances: Array, out: Array) -> None:
-    """Add w·(m mᵀ + diag(s)) of four rows to a packed matrix whose factors sqrt(2) are still to come."""
+    """Add w·(m mᵀ + diag(s)) of four rows to a packed matrix that lacks its factors sqrt(2)."""
     kind = means.dtype.type
     w0, w1, w2, w3 = kind(weights[at]), kind(weights[at + 1]), kind(weights[at + 2]), kind(weights[at + 3])
     r0, r1, r2, r3 = rows[at], rows[at + 1], rows[at + 2], rows[at + 3]
@@ -106,7 +106,7 @@ def add_four_products(weights: Array, rows: Array, at: int, means: Array, varian
 def add_moments(
     weights: Array, rows: Array, number: int, means: Array, moments: Array, diagonal: bool, out: Array
 ) -> None:
-    """``out += sum of weights[m]·E[z zᵀ]`` of some rows; with ``diagonal``, ``moments`` are variances."""
+    """Add ``weights[m]·E[z zᵀ]`` of ``rows`` to ``out``; with ``diagonal``, ``moments`` are variances."""
     if not diagonal:
         add_rows(weights, rows, number, moments, out)
         return
@@ -155,20 +155,20 @@ def gather(
     background_linear: Array,
     value: Array,
 ) -> None:
-    """Sum what the listed pairs of rows ``first`` to ``last`` say about them; all outputs have one row a row.
+    """Sum over the listed pairs of each row from ``first`` to ``last``; outputs have one row for each.
 
     A listed pair has n+ = temper·positive and n- = temper·negative + own_rate·other_rate, n = n+ + n-.
 
     ``pairs`` = sum n·lam(xi) E[z zᵀ]            ``linear`` = sum r·E[z], r the slope of the bound
-    ``background`` = sum g E[z zᵀ], g the first column of ``other_background``; with ``fold`` it is not summed up, and
-    its own_rate-fold is taken from ``pairs`` instead
-    ``background_linear`` = sum g E[z], g its second column
-    ``value`` = the bound of the listed pairs at its best xi, but for the part r·E[eta] with Jaakkola's bound
+    ``background`` = sum g E[z zᵀ], g the first column of ``other_background``; with ``fold`` it stays 0, and own_rate
+    times the sum is subtracted from ``pairs`` instead
+    ``background_linear`` = sum g E[z], g the second column
+    ``value`` = the bound of the listed pairs at its optimal xi, without the part r·E[eta] for Jaakkola's bound
 
     With LOGISTIC, lam is half the expected curvature of log(1 + exp(eta)) itself; there is no bound and no slope.
 
-    With ``diagonal``, the arrays of moments hold variances, one number a coordinate; the sums are packed all the same.
-    Columns are taken in tiles, so that the moments of a tile stay in the cache while every row uses them.
+    With ``diagonal``, the arrays of moments hold variances, one per coordinate; the sums are packed all the same.
+    Columns are processed in tiles, so that the moments of a tile stay in the cache while every row uses them.
     """
     cursor = indptr[first:last].copy()
     weights, slopes, quadratic, straight = (
@@ -236,9 +236,9 @@ def gather(
 
 @njit(cache=True, nogil=True)
 def invert(matrix: Array) -> float:
-    """Invert a symmetric positive definite matrix in place, by Gauss-Jordan steps; give the log of its determinant.
+    """Invert a symmetric positive definite matrix in place by Gauss-Jordan elimination; return its log-determinant.
 
-    Without pivoting, which positive definite matrices do not need. Not a number when it is not positive definite.
+    Positive definite matrices need no pivoting. Return NaN if the matrix is not positive definite.
     """
     size = matrix.shape[0]
     log_determinant = 0.0
@@ -276,11 +276,11 @@ def posterior(
     covariances: Array,
     log_determinants: Array,
 ) -> int:
-    """Turn sums into posteriors: precision = prior + 2·pairs + 2·factor·(shared - background), mean = S·(linear - rest).
+    """Compute posteriors from sums: precision = prior + 2·pairs + 2·factor·(shared - background), mean = S·(linear - rest).
 
-    ``free`` are the coordinates with a distribution, ``fixed`` those that are always 1 (the partners of biases).
-    ``covariances`` gets the packed covariance of the free coordinates, or their variances when ``diagonal``, as does
-    ``moments`` then. Give the number of rows whose precision was not positive definite (they keep their old posterior).
+    ``free`` coordinates have a distribution, ``fixed`` ones are always 1 (they are multiplied by biases). ``covariances``
+    gets the packed covariance of the free coordinates; with ``diagonal`` it gets their variances, and so does ``moments``.
+    Return the number of rows whose precision is not positive definite; they keep their old posterior.
     """
     size, unknown = linear.shape[1], free.size
     full = np.empty((size, size))
@@ -325,7 +325,7 @@ def posterior(
                 covariances[row, a] = variances[a]
             continue
         log_determinants[row] = -log_determinant
-        # Moments E[w wᵀ] of all coordinates; a fixed one has no variance.
+        # Moments E[w wᵀ] of all coordinates; fixed ones have no variance.
         full[:] = 0
         for a in range(unknown):
             for b in range(unknown):

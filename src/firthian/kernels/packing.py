@@ -1,4 +1,4 @@
-"""Symmetric matrices as rows of numbers: the upper triangle, off-diagonal entries times sqrt(2).
+"""Symmetric matrices packed into rows: the upper triangle, off-diagonal entries times sqrt(2).
 
 With that factor the dot product of two packed matrices is tr(A B), and packing is linear.
 """
@@ -14,12 +14,12 @@ from firthian.arrays import Array
 
 
 def packed_size(size: int) -> int:
-    """How many numbers a packed ``size`` × ``size`` matrix has."""
+    """Return the length of a packed ``size`` × ``size`` matrix."""
     return size * (size + 1) // 2
 
 
 def unpacked_size(numbers: int) -> int:
-    """The side of the matrix that has so many numbers when packed; 0 where there is none.
+    """Return the size of the matrix that packs into ``numbers`` numbers; 0 if there is none.
 
     >>> unpacked_size(packed_size(7)), unpacked_size(5)
     (7, 0)
@@ -30,14 +30,14 @@ def unpacked_size(numbers: int) -> int:
 
 @functools.lru_cache(maxsize=16)
 def triangle(size: int) -> tuple[Array, Array, Array]:
-    """Return the row, the column and the factor of each packed number."""
+    """Return the row, the column and the factor of each packed entry."""
     rows, columns = np.triu_indices(size)
     return rows, columns, np.where(rows == columns, 1.0, math.sqrt(2.0))
 
 
 @functools.lru_cache(maxsize=16)
 def diagonal_places(size: int) -> Array:
-    """Return the places of the diagonal among the packed numbers."""
+    """Return the positions of the diagonal in a packed matrix."""
     rows, columns, _ = triangle(size)
     return np.flatnonzero(rows == columns)
 
