@@ -16,8 +16,8 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
-from firthian.counts.settings import WindowSettings
 from firthian.counts.rows import count_blocks
+from firthian.counts.settings import WindowSettings
 from firthian.counts.tokens import Tokens
 from firthian.errors import FirthianError
 from firthian.learn.recipe import Smoothing
