@@ -30,7 +30,7 @@ from firthian.datasets import locate
 from firthian.evaluate.classification import TASKS
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import TypeTable, VocabularyLimits
-from firthian.vectors.loading import open_vectors
+from firthian.vectors.formats import open_vectors
 
 
 def timed(task: Callable[[], Any]) -> tuple[Any, dict[str, float]]:

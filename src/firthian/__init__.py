@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from firthian.learn.train import train
     from firthian.text.tokenizer import Tokenizer
     from firthian.text.vocabulary import Vocabulary
-    from firthian.vectors.loading import load
+    from firthian.vectors.formats import load
     from firthian.vectors.vectors import Vectors
 
 #: Public names and their modules; each is imported on first use, so that ``import firthian`` stays fast.
@@ -35,7 +35,7 @@ _HOMES = {
     "Vocabulary": "firthian.text.vocabulary",
     "count": "firthian.counts.counting",
     "evaluate": "firthian.evaluate",
-    "load": "firthian.vectors.loading",
+    "load": "firthian.vectors.formats",
     "merge": "firthian.counts.merging",
     "train": "firthian.learn.train",
     "Vectors": "firthian.vectors.vectors",

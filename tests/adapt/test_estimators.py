@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from firthian.adapt import PAClassifier, RPAClassifier
 from firthian.adapt.checks import ParameterError
 from firthian.text.vocabulary import Vocabulary
-from firthian.vectors.search import dense_rows
+from firthian.vectors.rows import dense_rows
 from firthian.vectors.vectors import Vectors
 from tests.adapt.conftest import COMMON, TOPICS
 from tests.reference import adapt as slow

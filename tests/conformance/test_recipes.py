@@ -223,7 +223,7 @@ def test_options_that_wait_for_another_name_one_there_is():
 
 @pytest.mark.parametrize("name", [recipe.name for recipe in RECIPES if recipe.source == "vectors"])
 def test_recipes_of_vectors_take_vectors_or_their_path(name, tmp_path):
-    pytest.importorskip("firthian.vectors.loading")
+    pytest.importorskip("firthian.vectors.formats")
     with pytest.raises(FirthianError, match="learns from vectors"):
         ft.train(corpus(), name, vector_size=4)
     vectors = given(tuple(corpus()))

@@ -104,7 +104,7 @@ def test_map_and_uncertainty(served: Served, folder: Path) -> None:
     found = served.ask("uncertain", model="second", topn=3)
     assert len(found["words"]) == 3
     assert found["log_precisions"] == [0.1, 0.5, 4.0]
-    assert "points without uncertainty" in served.ask("uncertain", 400)["error"]
+    assert "no uncertainty" in served.ask("uncertain", 400)["error"]
 
 
 def test_long_work_is_asked_for_again(served: Served, folder: Path) -> None:

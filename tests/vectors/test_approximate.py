@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from firthian import FirthianError, Vectors, Vocabulary
-from firthian.vectors.approximate import ApproximateIndex
+from firthian.vectors.search import ApproximateIndex
 
 
 def test_most_neighbors_are_found() -> None:

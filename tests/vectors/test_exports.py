@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import firthian as ft
 from firthian import FirthianError, Vectors, Vocabulary
 from firthian.text.tokenizer import Tokenizer
+from firthian.vectors.cards import model_card
 from firthian.vectors.formats import read_vectors, write_vectors
-from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.formats.static import never_in_texts
 from firthian.vectors.formats.tokenizer_json import mark, tokenizer_json
 from firthian.vectors.provenance import Provenance
@@ -105,7 +105,7 @@ def test_tokenizers_that_cannot_be_described(name: str, tmp_path: Path) -> None:
     if name == "icu":
         pytest.importorskip("icu4py")
     vectors = make(["a"], state={"tokenizer": name})
-    with pytest.raises(FirthianError, match=r"cut|tokenized"):
+    with pytest.raises(FirthianError, match=r"tokenize"):
         vectors.to_model2vec(tmp_path / "v")
     assert not list(tmp_path.iterdir())
     vectors.to_model2vec(tmp_path / "v", tokenizer="whitespace")
@@ -156,13 +156,13 @@ def test_words_that_no_text_holds_are_kept_and_named(vectors: Vectors, tmp_path:
     assert never_in_texts(make(["7", "<number>"]), Tokenizer(fold_numbers=True)) == ["7"]
     vectors.to_model2vec(tmp_path / "v")
     card = (tmp_path / "v" / "README.md").read_text("utf-8")
-    assert "2 of the words are never found in a text" in card
+    assert "2 words never occur in a text" in card
     assert r"New York, \</s\>" in card
 
 
 @pytest.mark.parametrize("format", [*STATIC, "spacy", "projector"])
 def test_words_that_are_refused(format: str, tmp_path: Path) -> None:
-    for word, why in (("", "no empty word"), ("\ud800", "not valid text")):
+    for word, why in (("", "an empty word"), ("\ud800", "not valid text")):
         with pytest.raises(FirthianError, match=why):
             write_vectors(make(["a", word]), tmp_path / "v", format)
     assert not list(tmp_path.iterdir())
@@ -250,7 +250,7 @@ def test_projector_files(vectors: Vectors, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["a\tb", "a\nb", "a\rb"])
 def test_projector_words_stay_on_their_line(word: str, tmp_path: Path) -> None:
-    with pytest.raises(FirthianError, match="no words with tabs or line breaks"):
+    with pytest.raises(FirthianError, match="cannot hold words with tabs or line breaks"):
         make([word]).to_projector(tmp_path / "v")
     make([word]).to_projector(tmp_path / "v", replace_spaces="_")
     assert (tmp_path / "v/metadata.tsv").read_text("utf-8") == "word\tcount\na_b\t1\n"
@@ -272,7 +272,7 @@ def test_atlas_file(vectors: Vectors, tmp_path: Path) -> None:
     vectors.to_atlas(tmp_path / "w.parquet", coordinates=given_places)
     np.testing.assert_array_equal(table.read_table(tmp_path / "w.parquet")["y"].to_numpy(), given_places[:, 1])
     for wrong in (given_places[1:], given_places * np.nan):
-        with pytest.raises(FirthianError, match="two finite numbers a word"):
+        with pytest.raises(FirthianError, match="two finite numbers per word"):
             vectors.to_atlas(tmp_path / "x.parquet", coordinates=wrong)
 
 
@@ -329,7 +329,7 @@ def test_scores_that_are_none(scores: object) -> None:
 
 
 def test_options_that_a_format_does_not_take(vectors: Vectors, tmp_path: Path) -> None:
-    with pytest.raises(FirthianError, match="the format projector takes no language"):
+    with pytest.raises(FirthianError, match="projector has no option language"):
         write_vectors(vectors, tmp_path / "v", "projector", language="en")
 
 
@@ -366,10 +366,12 @@ def test_the_command(firth, vectors: Vectors, tmp_path: Path) -> None:
     firth("convert", tmp_path / "v", tmp_path / "m", "--to", "model2vec").complains("already exists")
     assert firth("convert", tmp_path / "v", tmp_path / "m", "--to", "model2vec", "--force").code == 0
     assert firth("convert", tmp_path / "v", tmp_path / "p", "--to", "projector").code == 0
-    firth("convert", tmp_path / "v", tmp_path / "q", "--to", "projector", "--language", "en").complains("no language")
+    firth("convert", tmp_path / "v", tmp_path / "q", "--to", "projector", "--language", "en").complains(
+        "no option --language"
+    )
     firth("convert", tmp_path / "v", tmp_path / "q", "--to", "spacey").complains("did you mean spacy?")
     firth("convert", tmp_path / "v", tmp_path / "q", "--to", "npz", "--limit", "0").complains("limit")
     (tmp_path / "scores.json").write_text("[")
     firth("convert", tmp_path / "v", tmp_path / "q", "--to", "model2vec", *told).complains("is not JSON")
     assert "cup" in firth("neighbors", tmp_path / "m", "tea").out
-    firth("neighbors", tmp_path / "p", "tea").complains("written for another tool")
+    firth("neighbors", tmp_path / "p", "tea").complains("is an export")

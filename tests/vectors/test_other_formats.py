@@ -104,7 +104,7 @@ WORDS = _npy(np.array(["a", "b"]))
                 "words": WORDS,
                 "matrix": _header("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 999999999999)}\n"),
             },
-            "more than is there",
+            "more than it contains",
         ),
         (
             {"words": WORDS, "matrix": _header("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 4)}\n")},
@@ -114,7 +114,7 @@ WORDS = _npy(np.array(["a", "b"]))
         ({"words": WORDS, "matrix": b"no array"}, "header of matrix"),
         ({"words": WORDS, "matrix": bytes(2**27)}, "would grow"),
         ({"words": WORDS, "matrix": _npy(np.array([[1.0], [1e300]]))}, "row 2: .*not finite"),
-        ({"words": _npy(np.full(2, 2**31 - 1, "<u4").view("<U1")), "matrix": _npy(np.ones((2, 1)))}, "no character"),
+        ({"words": _npy(np.full(2, 2**31 - 1, "<u4").view("<U1")), "matrix": _npy(np.ones((2, 1)))}, "beyond Unicode"),
     ],
 )
 def test_hostile_npz(members: dict[str, bytes], why: str, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_npz_with_a_spoiled_directory(tmp_path: Path) -> None:
     # A name that is said to be UTF-8 and is not.
     data[entry + 8 : entry + 10], data[entry + 46] = (0x800).to_bytes(2, "little"), 0xFF
     path.write_bytes(data)
-    with pytest.raises(FirthianError, match="name of an array is no text"):
+    with pytest.raises(FirthianError, match="name of an array is not text"):
         read_vectors(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("words.npy", WORDS)
@@ -167,11 +167,11 @@ def test_parquet_of_other_tools(tmp_path: Path) -> None:
     vectors = read_vectors(table(["a", "b"], [[1.0, 2.0], [3.0, 4.0]], other=[1, 2]))
     np.testing.assert_array_equal(vectors.matrix, [[1, 2], [3, 4]])
     for words, rows, why in (
-        (["a", "b"], [[1.0, 2.0], [3.0]], "row 2: .*not 2 numbers"),
+        (["a", "b"], [[1.0, 2.0], [3.0]], "row 2: .*not have 2 numbers"),
         (["a", "b"], [[1.0], None], "row 2: "),
         (["a", "b"], [[1.0], [None]], "row 2: .*missing or not finite"),
-        (["a", None], [[1.0], [2.0]], "row 2: the word is not a text"),
-        (["a", "a"], [[1.0], [2.0]], r"row 2: the word 'a' is there already \(row 1\)"),
+        (["a", None], [[1.0], [2.0]], "row 2: the word is not text"),
+        (["a", "a"], [[1.0], [2.0]], r"row 2: the word 'a' has another vector already \(row 1\)"),
         (["a"], ["text"], "not lists of numbers"),
     ):
         with pytest.raises(FirthianError, match=why):
@@ -181,7 +181,7 @@ def test_parquet_of_other_tools(tmp_path: Path) -> None:
     with pytest.raises(FirthianError, match="no columns named word and vector"):
         read_vectors(tmp_path / "v.parquet")
     for words in ([1, 2], [{"x": "a"}, {"x": "b"}]):
-        with pytest.raises(FirthianError, match="row 1: the word is not a text"):
+        with pytest.raises(FirthianError, match="row 1: the word is not text"):
             read_vectors(table(words, [[1.0], [2.0]]))
     vectors = read_vectors(table(["a", "b"], [[1.0], [2.0]], count=[7, None]))
     assert vectors.vocabulary.counts.tolist() == [7, 0]
@@ -211,7 +211,7 @@ def test_one_long_word_in_many_rows_of_parquet_is_held_once(tmp_path: Path) -> N
     ("content", "why"),
     [
         (b"\xba\x16\x4f\x2f" + bytes(100), "fastText model"),
-        (bytes(100), "no format known"),
+        (bytes(100), "no known format"),
         (b"PK\x03\x04" + bytes(100), "damaged"),
         (b"PAR1" + bytes(100) + b"PAR1", "damaged"),
         (b"\x1f\x8b" + bytes(100), "damaged"),

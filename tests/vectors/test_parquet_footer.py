@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-from firthian.vectors.formats.parquet_footer import number_of_values  # noqa: E402
+from firthian.vectors.formats.parquet import number_of_values  # noqa: E402
 
 
 def write(path, rows: int, group: int = 10, **options: Any) -> None:
@@ -71,11 +71,11 @@ def test_a_spoiled_footer_is_read_or_refused(whole, data):
     ("footer", "message"),
     [
         (b"", "no footer"),
-        (b"\x00", "lacks a part"),
+        (b"\x00", "incomplete"),
         (b"\x4c" * 40, "too deep"),
-        (b"\x15" + b"\xff" * 12, "without end"),
+        (b"\x15" + b"\xff" * 12, "endless"),
         (b"\x18\x7f", "ends too early"),
-        (b"\x1e\x00", "of no type"),
+        (b"\x1e\x00", "unknown type"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, footer, message):

@@ -21,7 +21,7 @@ from tests.reference import numbers as twin
 def parsed(number: str) -> np.float32:
     """Read one number as the reader of files does, hard ones included."""
     piece = text._parse(f"w {number}\n".encode(), 1)
-    assert piece.problem in ("", "it holds a number that is not finite"), piece.problem
+    assert piece.problem in ("", "it has a number that is not finite"), piece.problem
     return np.float32(np.inf) if piece.problem else piece.values[0, 0]
 
 
@@ -130,11 +130,11 @@ BAD = {
     "no number": ("the 1 2\ncat x 4\n dog 1 2\nmouse 1 2\n", "line 2: one of its last 2 fields"),
     "cut file": ("3 2\nthe 1 2\ncat 3 4\n", "ends after 2 words, its header promises 3"),
     "wrong width": ("2 5\nthe 1 2\ncat 3 4\n", "line 1: the header says 5 numbers a line, but most lines have 2"),
-    "NaN": ("the 1 2\n\ncat nan 4\n", "line 3: it holds a number that is not finite"),
-    "infinite": ("the 1 2\ncat -Infinity 4\n", "line 2: it holds"),
-    "too large": ("the 1 2\ncat 1e39 4\n", "line 2: it holds"),
-    "far too large": ("the 1 2\ncat 1e400 4\n", "line 2: it holds"),
-    "double": ("the 1 2\ncat 3 4\nthe 1 3\n", r"line 3: the word 'the' is there already \(line 1\)"),
+    "NaN": ("the 1 2\n\ncat nan 4\n", "line 3: it has a number that is not finite"),
+    "infinite": ("the 1 2\ncat -Infinity 4\n", "line 2: it has a number"),
+    "too large": ("the 1 2\ncat 1e39 4\n", "line 2: it has a number"),
+    "far too large": ("the 1 2\ncat 1e400 4\n", "line 2: it has a number"),
+    "double": ("the 1 2\ncat 3 4\nthe 1 3\n", r"line 3: the word 'the' has another vector already \(line 1\)"),
     "prose": ("It was a dark night.\nIt rained.\n", "no numbers after the word"),
     "header alone": ("5 300\n", "ends after its header"),
 }
@@ -212,8 +212,8 @@ def test_words_of_binary_files(tmp_path: Path) -> None:
     assert read_vectors(_gzip(path)).vocabulary.words == vectors.vocabulary.words
     for content, why in (
         (b"2 2\nb " + numbers + b"c " + numbers[:5], "ends in word 2 of 2"),
-        (b"1 2\nb " + numbers + b"c " + numbers, "more after its 1 words"),
-        (b"1 2\nb " + np.full(2, np.nan, "<f4").tobytes(), "word 1: it holds a number"),
+        (b"1 2\nb " + numbers + b"c " + numbers, "continues after its 1 words"),
+        (b"1 2\nb " + np.full(2, np.nan, "<f4").tobytes(), "word 1: it has a number"),
         (b"1 0\nb \x00", "0 dimensions"),
         (b"1 1\n" + b"\x00" * 100_000, "word 1 has more than 65,536 bytes"),
     ):

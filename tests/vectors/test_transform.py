@@ -31,7 +31,7 @@ def test_subset_keeps_everything_of_its_words(vectors: Vectors) -> None:
     assert vectors.subset(7).vocabulary.words == vectors.vocabulary.words[:7]
     assert len(vectors.subset(6).extras["eigenvalues"]) == 6
     assert len(vectors.subset(1000)) == 60
-    with pytest.raises(FirthianError, match="named twice"):
+    with pytest.raises(FirthianError, match="listed twice"):
         vectors.subset(["w1", "w1"])
 
 

@@ -44,13 +44,13 @@ def test_analogy_and_similarity(firth, folder: Path) -> None:
 
 
 def test_convert_there_and_back(firth, folder: Path, tmp_path: Path) -> None:
-    firth("convert", folder, tmp_path / "v.vec").complains("no words with spaces", "--replace-spaces")
+    firth("convert", folder, tmp_path / "v.vec").complains("cannot hold words with spaces", "--replace-spaces")
     assert firth("convert", folder, tmp_path / "v.vec", "--replace-spaces", "_").code == 0
     shown = json.loads(firth("convert", tmp_path / "v.vec", tmp_path / "again", "--json").out)
     assert shown == {"path": str(tmp_path / "again"), "format": "folder", "shape": [4, 2], "repaired": {}}
     np.testing.assert_array_equal(load(tmp_path / "again").matrix, load(folder).matrix)
     firth("convert", folder, tmp_path / "v.vec").complains("already exists")
-    firth("convert", folder, tmp_path / "v.xyz").complains("does not say which format", "--to")
+    firth("convert", folder, tmp_path / "v.xyz").complains("is not clear from its name", "choose a format: folder")
     firth("convert", folder, tmp_path / "v.xyz", "--to", "glov").complains("did you mean glove?")
     (tmp_path / "bad.txt").write_text("a 1 2\nb 3\nc 1 2\n")
     firth("convert", tmp_path / "bad.txt", tmp_path / "out").complains("bad.txt, line 2:")

@@ -10,7 +10,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.vectors.search import BLOCK_ROWS, dense_rows
+from firthian.vectors.rows import BLOCK_ROWS, dense_rows
 from firthian.vectors.vectors import Vectors
 
 ONE_HOT = "onehot"
@@ -107,7 +107,7 @@ def first_phi(vectors: Any, seed: int) -> FirstPhi:
             raise FirthianError(f"{vectors!r} has no dimension", hint="use for example random:100")
         return RandomPhi(int(dimension), seed)
     if isinstance(vectors, str | os.PathLike) and os.path.exists(vectors):
-        from firthian.vectors.loading import open_vectors
+        from firthian.vectors.formats import open_vectors
 
         return GivenPhi(open_vectors(vectors))
     raise FirthianError(

@@ -45,8 +45,7 @@ def convert(
     """Convert vectors to another format."""
     from firthian.disk.atomic import check_not_source, check_target
     from firthian.disk.stopping import catching_signals
-    from firthian.vectors.formats import format_for, read_vectors, write_vectors
-    from firthian.vectors.loading import refuse_counts
+    from firthian.vectors.formats import format_for, read_vectors, refuse_counts, write_vectors
 
     chosen = format_for(target, to)
     card = {"tokenizer": tokenizer, "name": name, "language": language, "license": license, "scores": scores}

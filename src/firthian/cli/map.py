@@ -49,7 +49,7 @@ def draw_map(
     from firthian.explore.map_plot import SUFFIXES, write_map
     from firthian.explore.projection import ProjectionOptions
     from firthian.explore.word_map import make_map
-    from firthian.vectors.loading import open_vectors
+    from firthian.vectors.formats import open_vectors
 
     refuse_idle(context, *(_CLOUD_FLAGS if cloud is None else _MAP_FLAGS))
     if cloud is not None:

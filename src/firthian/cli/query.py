@@ -18,7 +18,7 @@ def neighbors(
     json: Json = False,
 ) -> None:
     """List the nearest neighbors of words. Bayesian vectors add intervals."""
-    from firthian.vectors.loading import open_vectors
+    from firthian.vectors.formats import open_vectors
     from firthian.vectors.uncertainty import has_uncertainty
 
     opened = open_vectors(vectors)
@@ -51,7 +51,7 @@ def analogy(
     json: Json = False,
 ) -> None:
     """Complete an analogy: A is to B as C is to what?"""
-    from firthian.vectors.loading import open_vectors
+    from firthian.vectors.formats import open_vectors
 
     answers = open_vectors(vectors).analogy(a, b, c, topn, method)
     if json:
@@ -71,7 +71,7 @@ def similarity(
     json: Json = False,
 ) -> None:
     """Print the cosine similarity of two words, from -1 to 1."""
-    from firthian.vectors.loading import open_vectors
+    from firthian.vectors.formats import open_vectors
     from firthian.vectors.uncertainty import has_uncertainty
 
     opened = open_vectors(vectors)
@@ -109,7 +109,7 @@ def uncertain(
     """Print how certain a Bayesian model is of words. Without words, list the least certain ones."""
     from firthian.errors import FirthianError
     from firthian.vectors import uncertainty as posterior
-    from firthian.vectors.loading import open_vectors
+    from firthian.vectors.formats import open_vectors
 
     posterior.check_level(level)
     if words:

@@ -33,8 +33,8 @@ def score(
     from firthian.errors import FirthianError
     from firthian.text.readers import Files
     from firthian.vectors.documents import tokenizer_of
+    from firthian.vectors.formats import open_vectors
     from firthian.vectors.likelihood import TextModel, read_documents
-    from firthian.vectors.loading import open_vectors
 
     documents = Files(corpus)
     opened = open_vectors(vectors)

@@ -184,7 +184,7 @@ def add(
     from firthian.disk.stopping import catching_signals
     from firthian.runtime.run import Run
     from firthian.vectors.fold_in import add_words
-    from firthian.vectors.loading import open_vectors
+    from firthian.vectors.formats import open_vectors
 
     for path in (vectors, counts):
         check_not_source(output, path)

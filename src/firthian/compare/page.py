@@ -13,7 +13,7 @@ from firthian.runtime.memory import show_size
 
 if TYPE_CHECKING:
     from firthian.compare.comparison import Comparison
-    from firthian.evaluate.report import Row
+    from firthian.vectors.scores import Row
 
 #: The figure that stands for a set in the charts.
 _MEASURES = ("spearman", "3cosadd")

@@ -16,7 +16,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.errors import FirthianError, require
 from firthian.evaluate.words import spelling
-from firthian.vectors.search import dense_rows
+from firthian.vectors.rows import dense_rows
 
 #: Names of features that are 1, or names with values; one entry for each word of a sentence.
 Features = list[list[str]] | list[dict[str, float]]

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: How many items a figure rests on, by the name a suite gives it; not figures themselves.
-_COUNTS = ("pairs", "questions", "items")
+from firthian.vectors.scores import Row, plain, score_rows
 
 #: How many missing words are named below a table.
 _NAMED = 8
@@ -31,31 +30,6 @@ th:first-child, td:first-child {{ text-align: left; }}
 
 
 @dataclass(frozen=True)
-class Row:
-    """One figure: of which vectors, which suite, which set or section, and what it rests on."""
-
-    vectors: str
-    suite: str
-    name: str
-    measure: str
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    items: int | None = None
-    covered: int | None = None
-
-    def show(self) -> str:
-        """Write the figure for people, with its interval."""
-        if self.value is None:
-            return "–"
-        if isinstance(self.value, int):
-            return f"{self.value:,}"
-        return f"{self.value:.3f}" + (
-            f" [{self.low:.2f}, {self.high:.2f}]" if self.low is not None and self.high is not None else ""
-        )
-
-
-@dataclass(frozen=True)
 class Evaluation:
     """Figures of one or more models; ``comparisons`` test each further model against the first."""
 
@@ -73,13 +47,7 @@ class Evaluation:
 
     def rows(self, sections: bool = True) -> list[Row]:
         """Return the figures one by one; ``sections`` also those of the sections of analogies."""
-        return [
-            row
-            for model, suites in self.results.items()
-            for suite, part in suites.items()
-            for name, figures in plain(part).items()
-            for row in _rows(model, suite, str(name), figures, sections)
-        ]
+        return [row for model, suites in self.results.items() for row in score_rows(model, suites, sections)]
 
     def to_csv(self) -> str:
         """Return the figures as CSV, one a line."""
@@ -197,40 +165,6 @@ def show_p(value: float | None) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def plain(value: Any) -> Any:
-    """Turn results into what JSON knows."""
-    if hasattr(value, "to_dict"):
-        value = value.to_dict()
-    if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
-
-
-def _rows(model: str, suite: str, name: str, figures: Any, sections: bool) -> Iterator[Row]:
-    """Walk through the figures of a set: its own, then those of its parts."""
-    if not isinstance(figures, dict):
-        # A suite whose names are figures themselves.
-        if _is_figure(figures):
-            yield Row(model, suite, "", name, figures)
-        return
-    items = next((figures[count] for count in _COUNTS if count in figures), None)
-    low, high = figures.get("ci95") or (None, None)
-    for measure, value in figures.items():
-        if measure not in (*_COUNTS, "covered", "ci95") and _is_figure(value):
-            yield Row(model, suite, name, measure, value, low, high, items, figures.get("covered"))
-    parts = {part: inner for part, inner in figures.items() if isinstance(inner, dict) and part != "params"}
-    named = parts.pop("sections", {})
-    for part, inner in named.items() if sections else ():
-        # A half of the set may bear the same name; where it is another thing, both are shown.
-        parts[part if parts.get(part, inner) == inner else f"{part} (section)"] = inner
-    for part, inner in parts.items():
-        # A part that is the whole says nothing new.
-        if items is None or inner.get("questions") != items:
-            yield from _rows(model, suite, f"{name}/{part}", inner, sections)
-
-
 def _missing(name: str, figures: Mapping[str, Any]) -> Iterator[str]:
     if figures.get("covered") == 0:
         yield f"{name}: not one item is covered, so it says nothing"
@@ -239,10 +173,6 @@ def _missing(name: str, figures: Mapping[str, Any]) -> Iterator[str]:
         if words:
             named = ", ".join(words[:_NAMED]) + (", …" if len(words) > _NAMED else "")
             yield f"{name}: {len(words):,} word{'s' if len(words) > 1 else ''} {what}: {named}"
-
-
-def _is_figure(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _coverage(rows: list[Row]) -> str:

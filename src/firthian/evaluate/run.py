@@ -137,7 +137,7 @@ def _named(vectors: Source | Iterable[Source] | Mapping[str, Source]) -> Iterato
 def _open(source: Source) -> Vectors:
     if isinstance(source, Vectors):
         return source
-    from firthian.vectors.loading import open_vectors
+    from firthian.vectors.formats import open_vectors
 
     return open_vectors(Path(source))
 

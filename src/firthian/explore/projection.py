@@ -23,7 +23,7 @@ from firthian.errors import FirthianError, require, suggest
 from firthian.runtime.executor import check_workers
 from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import one_blas_thread
-from firthian.vectors.search import dense_rows
+from firthian.vectors.rows import dense_rows
 from firthian.vectors.vectors import Vectors
 
 METHODS = ("pca", "tsne", "umap")

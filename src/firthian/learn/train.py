@@ -179,7 +179,7 @@ def find_vectors(source: Any, recipe: Recipe) -> Vectors:
     if isinstance(source, Vectors):
         return source
     if isinstance(source, str | os.PathLike):
-        from firthian.vectors.loading import open_vectors
+        from firthian.vectors.formats import open_vectors
 
         return open_vectors(source)
     raise FirthianError(

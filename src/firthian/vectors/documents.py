@@ -10,7 +10,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
 from firthian.options import Option
-from firthian.vectors.search import BLOCK_ROWS, dense_rows
+from firthian.vectors.rows import dense_rows, row_slices
 
 if TYPE_CHECKING:
     from firthian.text.tokenizer import Tokenizer
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 WEIGHTINGS = ("mean", "sif")
-
-_SMOOTHING = "0.001 is usual"
 
 
 def document_vector(
@@ -33,9 +31,9 @@ def document_vector(
     """See ``Vectors.document_vector``."""
     if weighting not in WEIGHTINGS:
         raise FirthianError(f"there is no weighting {weighting!r}", hint=suggest(weighting, WEIGHTINGS))
-    if weighting == "sif" and not 0 < Option(_SMOOTHING, name="smoothing").check(smoothing, strict=True) < np.inf:
-        raise FirthianError(f"smoothing must be a number above 0, got {smoothing}", hint=_SMOOTHING)
-    tokens = words_of(vectors, text, tokenizer) if isinstance(text, str) else list(text)
+    if weighting == "sif" and not 0 < Option("0.001 is usual", name="smoothing").check(smoothing, strict=True) < np.inf:
+        raise FirthianError(f"`smoothing` must be a number above 0, got {smoothing}", hint="0.001 is usual")
+    tokens = tokenize(vectors, text, tokenizer) if isinstance(text, str) else list(text)
     numbers = np.array(vectors.numbers(tokens, missing), dtype=np.int64)
     if not numbers.size:
         return np.zeros(vectors.vector_size, dtype=np.float32)
@@ -43,22 +41,22 @@ def document_vector(
     if weighting == "sif":
         counts = vectors.vocabulary.counts
         if not counts.any():
-            raise FirthianError("these vectors do not know how frequent words are", hint="use weighting='mean'")
+            raise FirthianError("these vectors have no word counts", hint="use weighting='mean'")
         # Arora, Liang and Ma 2017, eq. 3: a word of probability p weighs a / (a + p).
         probability = np.where(numbers >= 0, counts[np.maximum(numbers, 0)], 0) / counts.sum()
         weights = smoothing / (smoothing + probability)
     total = np.zeros(vectors.vector_size)
     known = np.flatnonzero(numbers >= 0)
-    for first in range(0, known.size, BLOCK_ROWS):
-        some = known[first : first + BLOCK_ROWS]
-        # not by BLAS, whose sums depend on its threads
+    for block in row_slices(known.size):
+        some = known[block]
+        # Not by BLAS, whose sums depend on its threads.
         total += np.einsum("i,ij->j", weights[some], dense_rows(vectors.matrix, numbers[some]))
     mean: Array = (total / weights.sum()).astype(np.float32)
     return mean
 
 
-def words_of(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) -> list[str]:
-    """Cut a text as the corpus was, and join the neighbors that were joined there."""
+def tokenize(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) -> list[str]:
+    """Tokenize a text as the corpus was, and join the phrases that were joined there."""
     from firthian.text.phrases import join_known
 
     tokens = (tokenizer or tokenizer_of(vectors)).tokens(text)
@@ -67,7 +65,7 @@ def words_of(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) ->
 
 
 def phrase_passes(vectors: Vectors) -> int:
-    """Return how many passes joined words of the corpus to phrases; 0 if none did, or the state has no number."""
+    """Return how many passes joined words of the corpus to phrases; 0 if none did."""
     from firthian.counts.settings import MOST_PASSES
 
     passes = vectors.state.get("phrase_passes")

@@ -17,7 +17,7 @@ from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
 from firthian.text.readers import Corpus
 from firthian.text.tokenizer import Tokenizer, decode
-from firthian.vectors.documents import words_of
+from firthian.vectors.documents import tokenize
 from firthian.vectors.psd import PSDFactor
 from firthian.vectors.vectors import Vectors
 
@@ -180,4 +180,4 @@ def read_documents(
                 text, undecodable = decode(line)
                 if replaced is not None:
                     replaced(undecodable)
-                yield words_of(vectors, text, tokenizer)
+                yield tokenize(vectors, text, tokenizer)

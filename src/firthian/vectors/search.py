@@ -1,48 +1,54 @@
-"""Exact nearest neighbors by cosine, over rows in blocks.
+"""Nearest neighbors by cosine: exact, over rows in blocks, or approximate, by usearch.
 
-A block of scores is one product with BLAS; of it only the rows that beat the best found so far are kept. So memory
-holds one block of scores a thread, whatever the vocabulary, and the answer does not depend on the number of threads.
+The scores of a block are one BLAS product, of which only rows better than the best so far are kept. Memory holds one block of
+scores per thread, whatever the vocabulary, and the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError
+from firthian.errors import FirthianError, require
 from firthian.runtime.executor import Threads, check_workers
 from firthian.runtime.run import one_blas_thread
+from firthian.vectors.rows import dense_rows, row_block, row_norms, row_slices
 
-#: Rows of a block of scores, and how many queries share a block; they fix the order of every sum.
-BLOCK_ROWS = 8192
+if TYPE_CHECKING:
+    from firthian.vectors.vectors import Neighbors, Vectors
+
+#: Queries that share a block of scores; with the rows of a block it fixes the order of every sum.
 BLOCK_QUERIES = 256
 
-#: One query alone takes little time a row, so its blocks are longer.
+#: A single query takes little time per row, so its blocks are longer.
 ONE_QUERY_ROWS = 16_384
 
-#: From so many rows on, one query is worth a kernel of its own; below, loading it would take longer than the answer.
+#: Rows from which a single query uses a compiled kernel; below, loading the kernel takes longer than the search.
 KERNEL_ROWS = 50_000
 
-#: Queries are held dense: for sparse vectors with many columns fewer of them go together.
+#: Queries are dense, so fewer of them go together for sparse vectors with many columns.
 _QUERY_BYTES = 64 * 2**20
 
 #: The ε of 3CosMul (Levy and Goldberg 2014, eq. 5).
 EPSILON = 0.001
 
-#: How many rows are looked through at once for a negative value.
+#: Rows that are searched for a negative value at a time.
 SIGN_BLOCK = 65_536
+
+#: Rows over whose maximum the best scores are found.
+_STRETCH = 1024
 
 #: Turns cosines of several parts of a query, shape (parts, queries, rows), into one score.
 Combine = Callable[[Array], Array]
 
 
 class Search:
-    """Finds the rows of a matrix that point the way a query does."""
+    """Finds the rows of a matrix with the largest cosine to a query."""
 
     def __init__(self, matrix: Any, words: Sequence[str]) -> None:
         self.matrix = matrix
@@ -51,14 +57,14 @@ class Search:
         self.inverse = np.divide(1, self.norms, out=np.zeros_like(self.norms), where=self.norms > 0)
 
     def unit_rows(self, ids: Sequence[int] | Array) -> Array:
-        """Return rows, dense, scaled to length 1; number -1 stands for a row of zeros."""
+        """Return the chosen rows, dense and of length 1; id -1 stands for a row of zeros."""
         numbers = np.asarray(ids, dtype=np.int64)
         rows = dense_rows(self.matrix, np.maximum(numbers, 0)) * self.inverse[np.maximum(numbers, 0), None]
         rows[numbers < 0] = 0
         return rows
 
     def batches(self, queries: int, parts: int = 1) -> Iterator[slice]:
-        """Return the queries that are worked on together; whoever makes them dense need not do so with all at once."""
+        """Return the batches of queries to make dense and search for together."""
         step = max(1, min(BLOCK_QUERIES, _QUERY_BYTES // max(1, 4 * self.matrix.shape[1] * parts)))
         return (slice(first, first + step) for first in range(0, queries, step))
 
@@ -73,47 +79,44 @@ class Search:
     ) -> list[list[tuple[int, float]]]:
         """Return the ``topn`` best rows of each query as (row, score), best first, ties by row.
 
-        ``queries`` has one row a query, scaled to length 1, or the shape (parts, queries, columns) where ``combine``
-        makes one score of several cosines. ``excluded`` are rows that must not be the answer, for each query;
-        ``limit`` searches only the first rows. A query of zeros has no neighbors, and where cosines are combined, a row
-        of zeros is no answer: its cosines of 0 say nothing, and may make the best score.
+        ``queries`` are rows of length 1, or have the shape (parts, queries, columns) if ``combine`` computes one score from
+        several cosines. ``excluded`` has the rows to leave out, for each query; ``limit`` searches only the first rows.
+        A query of zeros has no neighbors. With ``combine`` a row of zeros is never a result: its cosines of 0 mean nothing,
+        but could win.
         """
         parts = queries[None] if queries.ndim == 2 else queries
         rows = len(self.norms) if limit is None else min(limit, len(self.norms))
         topn = min(topn, rows)
         number = parts.shape[1]
-        found: list[list[tuple[int, float]]] = []
         if topn < 1:
             return [[] for _ in range(number)]
+        results: list[list[tuple[int, float]]] = []
         for batch in self.batches(number, len(parts)):
             some = np.ascontiguousarray(parts[:, batch])
-            without = excluded[batch] if excluded is not None else ()
-            scores, ids = self._best(some, topn, without, rows, combine)
-            alive = np.atleast_1d(some.any(axis=(0, 2)))
-            for one, theirs, seen in zip(scores, ids, alive, strict=True):
-                kept = int(np.count_nonzero(one > -np.inf)) if seen else 0
-                found.append(list(zip(theirs[:kept].tolist(), one[:kept].tolist(), strict=True)))
-        return found
+            best, best_ids = self._best(some, topn, excluded[batch] if excluded is not None else (), rows, combine)
+            nonzero = np.atleast_1d(some.any(axis=(0, 2)))
+            for scores, ids, searched in zip(best, best_ids, nonzero, strict=True):
+                kept = int(np.count_nonzero(scores > -np.inf)) if searched else 0
+                results.append(list(zip(ids[:kept].tolist(), scores[:kept].tolist(), strict=True)))
+        return results
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        """Threads that wait for the next query: starting them would take as long as answering it."""
+        """Threads that stay alive between queries: starting them would take as long as a search."""
         return ThreadPoolExecutor(check_workers(None), thread_name_prefix="firthian-search")
 
     def _scores_of_one(self, query: Array, rows: int) -> Array:
-        """Return the cosines of one query with every row; a block of rows a task, so that sums keep one order."""
+        """Return the cosines of one query with every row, computed in fixed blocks so that sums keep their order."""
         scores = np.empty(rows, dtype=np.float32)
-        if len(self.norms) >= KERNEL_ROWS and self.matrix.flags.c_contiguous:
+        compiled = len(self.norms) >= KERNEL_ROWS and self.matrix.flags.c_contiguous
+        if compiled:
             from firthian.kernels.cosines import scaled_products
 
-            def fill(first: int) -> None:
-                here = slice(first, min(first + ONE_QUERY_ROWS, rows))
+        def fill(first: int) -> None:
+            here = slice(first, min(first + ONE_QUERY_ROWS, rows))
+            if compiled:
                 scaled_products(self.matrix[here], query, self.inverse[here], scores[here])
-
-        else:
-
-            def fill(first: int) -> None:
-                here = slice(first, min(first + ONE_QUERY_ROWS, rows))
+            else:
                 np.dot(self.matrix[here], query, out=scores[here])
                 scores[here] *= self.inverse[here]
 
@@ -138,20 +141,19 @@ class Search:
         best = np.full((number, topn), -np.inf, dtype=np.float32)
         best_ids = np.zeros((number, topn), dtype=np.int64)
 
-        def block(ends: tuple[int, int]) -> tuple[Array, Array] | None:
-            first, last = ends
-            scores = self._cosines(stacked, first, last)
+        def search(block: slice) -> tuple[Array, Array] | None:
+            scores = self._cosines(stacked, block)
             if combine is not None:
                 scores = combine(scores.reshape(len(parts), number, -1))
-                scores[:, self.norms[first:last] == 0] = -np.inf
-            here = (banned >= first) & (banned < last)
-            scores[query[here], banned[here] - first] = -np.inf
-            # The bar is that of finished blocks, all of them earlier: an equal score here comes later and loses.
-            return _candidates(scores, best[:, -1], topn, first)
+                scores[:, self.norms[block] == 0] = -np.inf
+            here = (banned >= block.start) & (banned < block.stop)
+            scores[query[here], banned[here] - block.start] = -np.inf
+            # The threshold comes from finished blocks, all of them earlier: an equal score here comes later and loses.
+            return _candidates(scores, best[:, -1], topn, block.start)
 
-        ends = [(first, min(first + BLOCK_ROWS, rows)) for first in range(0, rows, BLOCK_ROWS)]
+        blocks = row_slices(rows)
         with one_blas_thread():
-            for result in Threads(1 if len(ends) == 1 else None).map(block, ends):
+            for result in Threads(1 if len(blocks) == 1 else None).map(search, blocks):
                 if result is None:
                     continue
                 scores, ids = (np.concatenate(pair, axis=1) for pair in zip((best, best_ids), result, strict=True))
@@ -160,59 +162,59 @@ class Search:
                 best = np.take_along_axis(scores, order, axis=1)
         return best, best_ids
 
-    def _cosines(self, queries: Array, first: int, last: int) -> Array:
-        block = row_block(self.matrix, first, last)
-        if not isinstance(block, np.ndarray):
-            scores = np.ascontiguousarray((block @ queries.T).T)
+    def _cosines(self, queries: Array, block: slice) -> Array:
+        rows = row_block(self.matrix, block)
+        if not isinstance(rows, np.ndarray):
+            scores = np.ascontiguousarray((rows @ queries.T).T)
         else:
-            scores = queries @ block.T
-        scores *= self.inverse[first:last]
+            scores = queries @ rows.T
+        scores *= self.inverse[block]
         return scores
 
 
 def _top(scores: Array, topn: int) -> Array:
     """Return the places of the best scores, best first, ties by place.
 
-    The n-th best of the maxima of some stretches is no better than the n-th best of all, and leaves few to sort.
+    The n-th best of the maxima of stretches is at most the n-th best of all scores, and leaves few scores to sort.
     """
-    maxima = np.maximum.reduceat(scores, np.arange(0, scores.size, 1024))
+    maxima = np.maximum.reduceat(scores, np.arange(0, scores.size, _STRETCH))
     least = np.partition(maxima, maxima.size - topn)[maxima.size - topn] if maxima.size > topn else -np.inf
     places = np.flatnonzero(scores >= least)
     order: Array = places[np.argsort(-scores[places], kind="stable")[:topn]]
     return order
 
 
-def _candidates(scores: Array, bar: Array, topn: int, first: int) -> tuple[Array, Array] | None:
-    """Return at most ``topn`` scores of each query above its bar, in the order of rows, padded with minus infinity."""
-    wanted = scores > bar[:, None]
-    numbers = np.count_nonzero(wanted, axis=1)
+def _candidates(scores: Array, threshold: Array, topn: int, first: int) -> tuple[Array, Array] | None:
+    """Return at most ``topn`` scores of each query above its threshold, in the order of rows, padded with -inf."""
+    chosen = scores > threshold[:, None]
+    numbers = np.count_nonzero(chosen, axis=1)
     for query in np.flatnonzero(numbers > topn):
         row = scores[query]
         least = np.partition(row, row.size - topn)[row.size - topn]
-        wanted[query] = row > least
+        chosen[query] = row > least
         ties = np.flatnonzero(row == least)
-        wanted[query, ties[: topn - int(np.count_nonzero(wanted[query]))]] = True
+        chosen[query, ties[: topn - int(np.count_nonzero(chosen[query]))]] = True
         numbers[query] = topn
     width = int(numbers.max(initial=0))
     if width == 0:
         return None
-    queries, rows = np.nonzero(wanted)
+    queries, rows = np.nonzero(chosen)
     place = np.arange(queries.size) - np.repeat(np.cumsum(numbers) - numbers, numbers)
-    found = np.full((len(scores), width), -np.inf, dtype=np.float32)
+    padded = np.full((len(scores), width), -np.inf, dtype=np.float32)
     ids = np.zeros((len(scores), width), dtype=np.int64)
-    found[queries, place] = scores[queries, rows]
+    padded[queries, place] = scores[queries, rows]
     ids[queries, place] = rows + first
-    return found, ids
+    return padded, ids
 
 
 def three_cos_mul(cosines: Array, scale: float = 0.5, offset: float = 0.5) -> Array:
-    """Levy and Goldberg 2014, eq. 5, for parts (b, c, a), cosines moved to 0 … 1: cos(b)·cos(c) / (cos(a) + ε)."""
+    """Compute cos(b)·cos(c) / (cos(a) + ε) of parts (b, c, a), cosines mapped to 0 … 1 (Levy and Goldberg 2014, eq. 5)."""
     moved = np.float32(scale) * cosines + np.float32(offset)
     return np.asarray(moved[0] * moved[1] / (moved[2] + np.float32(EPSILON)))
 
 
 def cosines_to_unit(matrix: Any) -> tuple[float, float]:
-    """Return the scale and offset that bring all cosines of these rows to 0 … 1; nothing to do where no value is negative."""
+    """Return the scale and offset that map all cosines of these rows to 0 … 1; (1, 0) if no value is negative."""
     values = matrix if isinstance(matrix, np.ndarray) else matrix.data
     nonnegative = all(
         bool((values[first : first + SIGN_BLOCK] >= 0).all()) for first in range(0, len(values), SIGN_BLOCK)
@@ -220,45 +222,44 @@ def cosines_to_unit(matrix: Any) -> tuple[float, float]:
     return (1.0, 0.0) if nonnegative else (0.5, 0.5)
 
 
-def row_block(matrix: Any, first: int, last: int) -> Any:
-    """Return some rows without copying them, sparse or dense."""
-    if isinstance(matrix, np.ndarray):
-        return matrix[first:last]
-    import scipy.sparse
+class ApproximateIndex:
+    """A graph over dense vectors by usearch (extra ``ann``): fast answers for millions of queries, some neighbors missed.
 
-    low, high = int(matrix.indptr[first]), int(matrix.indptr[last])
-    parts = (matrix.data[low:high], matrix.indices[low:high], matrix.indptr[first : last + 1] - low)
-    return scipy.sparse.csr_array(parts, shape=(last - first, matrix.shape[1]))
+    ``connectivity``, ``expansion_add`` and ``expansion_search`` are usearch's: higher values find more, more slowly. One
+    thread builds the graph, so that the same vectors give the same results.
+    """
 
-
-def dense_rows(matrix: Any, ids: Array) -> Array:
-    """Return chosen rows as a dense matrix of its own."""
-    rows = matrix[ids]
-    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
-
-
-def row_norms(matrix: Any, words: Sequence[str]) -> Array:
-    """Return the length of each row; a row that is not finite is an error that names its word."""
-    rows = int(matrix.shape[0])
-    norms = np.empty(rows, dtype=np.float32)
-
-    def block(ends: tuple[int, int]) -> None:
-        first, last = ends
-        some = row_block(matrix, first, last)
-        if isinstance(some, np.ndarray):
-            squares = np.einsum("ij,ij->i", some, some)
-        else:
-            squares = np.asarray(some.multiply(some).sum(axis=1)).ravel()
-        norms[first:last] = np.sqrt(squares)
-
-    ends = [(first, min(first + BLOCK_ROWS, rows)) for first in range(0, rows, BLOCK_ROWS)]
-    for _ in Threads(1 if len(ends) < 2 else None).map(block, ends):
-        pass
-    bad = np.flatnonzero(~np.isfinite(norms))
-    if bad.size:
-        raise FirthianError(
-            f"the vector of {words[bad[0]]!r} is not finite"
-            + (f" (and those of {bad.size - 1:,} others)" if bad.size > 1 else ""),
-            hint="leave these words out, or make the vectors again",
+    def __init__(
+        self, vectors: Vectors, connectivity: int = 16, expansion_add: int = 128, expansion_search: int = 128
+    ) -> None:
+        usearch = require("usearch.index", "ann")
+        if not isinstance(vectors.matrix, np.ndarray):
+            raise FirthianError("an approximate index needs dense vectors", hint="use the exact search")
+        self.vectors = vectors
+        self._index = usearch.Index(
+            ndim=vectors.vector_size,
+            metric="cos",
+            dtype="f32",
+            connectivity=connectivity,
+            expansion_add=expansion_add,
+            expansion_search=expansion_search,
         )
-    return norms
+        for block in row_slices(len(vectors)):
+            keys = np.arange(block.start, block.stop, dtype=np.uint64)
+            self._index.add(keys, np.ascontiguousarray(vectors.matrix[block]), threads=1)
+
+    def nearest_to(self, vector: Array, topn: int = 10) -> Neighbors:
+        """Return the words nearest to a vector."""
+        result = self._index.search(np.asarray(vector, dtype=np.float32), min(topn, len(self.vectors)), threads=1)
+        words = self.vectors.vocabulary.words
+        pairs = zip(result.keys.tolist(), result.distances.tolist(), strict=True)
+        return [(words[number], 1 - distance) for number, distance in pairs]
+
+    def most_similar(self, word: str, topn: int = 10) -> Neighbors:
+        """Return the words nearest to a word, without the word itself."""
+        near = self.nearest_to(self.vectors[word], topn + 1)
+        return [(other, score) for other, score in near if other != word][:topn]
+
+    def most_similar_many(self, words: Iterable[str], topn: int = 10) -> list[Neighbors]:
+        """Return the words nearest to each word."""
+        return [self.most_similar(word, topn) for word in words]

@@ -1,7 +1,7 @@
 """Vectors made from vectors: scaled, centered, combined, rotated onto others.
 
-Each result remembers what was done in ``provenance.transforms``. What belonged to the old geometry (context vectors,
-covariances, biases) is left behind; ``subset`` alone keeps it.
+``provenance.transforms`` of each result lists what was done. What belonged to the old geometry (context vectors,
+covariances, biases) is dropped; only ``subset`` keeps it.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
 from firthian.runtime.run import one_blas_thread
 from firthian.text.vocabulary import Vocabulary
-from firthian.vectors.search import BLOCK_ROWS
+from firthian.vectors.rows import row_slices
 
 if TYPE_CHECKING:
     from firthian.vectors.vectors import Vectors
 
 
-#: Extras with one number a dimension, not one row a word.
+#: Extras with one number per dimension, not one row per word.
 PER_DIMENSION = ("eigenvalues", "singular_values")
 
-#: Extras that belong to all words together: none has a row a word, though it may have as many rows as there are words.
+#: Extras of all words together: they have no row per word, though perhaps as many rows as there are words.
 OF_ALL_WORDS = (*PER_DIMENSION, "center", "mean_vector", "dictionary")
 
-#: Transforms after which a dimension is still that of the decomposition, times a number.
+#: Transforms after which each dimension is still that of the decomposition, times a number.
 _KEEP_DIMENSIONS = ("centered", "eigenvalue_power")
-
 
 #: Combinations of word vectors u and context vectors c.
 COMBINATIONS = ("u", "u+c", "mean")
@@ -48,12 +47,12 @@ def combine(words: Array, contexts: Array, how: str) -> Array:
 
 
 class Alignment(NamedTuple):
-    """Vectors turned onto others, and how far each shared word is from its counterpart, farthest first."""
+    """Vectors rotated onto others, and how far each shared word is from its counterpart, farthest first."""
 
     vectors: Vectors
     #: (word, 1 - cosine) of the words that moved most.
     moved: list[tuple[str, float]]
-    #: How many words both have.
+    #: Number of words in both vocabularies.
     shared: int
 
 
@@ -68,16 +67,16 @@ def derived(vectors: Vectors, matrix: Any, name: str, **settings: Any) -> Vector
 
 
 def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
-    """Keep the first ``words`` words, or the named ones in their order; everything about them is kept."""
+    """Return the first ``words`` words, or the named ones in their order, with everything about them."""
     if isinstance(words, int | np.integer):
         if words < 0:
-            raise FirthianError(f"cannot keep {words} words", hint="give 0 or more")
+            raise FirthianError(f"cannot keep {words} words", hint="pass 0 or more")
         ids = np.arange(min(words, len(vectors)))
     else:
         named = [words] if isinstance(words, str) else list(words)
         ids = np.array([vectors.vocabulary[word] for word in named], dtype=np.int64)
         if len(set(named)) != len(named):
-            raise FirthianError("a word is named twice", hint="name each word once")
+            raise FirthianError("a word is listed twice", hint="list each word once")
     vocabulary = Vocabulary([vectors.vocabulary.words[i] for i in ids], vectors.vocabulary.counts[ids])
     extras = {
         name: array if name in OF_ALL_WORDS or array.shape[:1] != (len(vectors),) else array[ids]
@@ -96,7 +95,7 @@ def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
 
 
 def _core(ids: Array, core: int) -> int | None:
-    """Return how many of the chosen words are of the core of psd; None where these are not the first of them.
+    """Return how many of the chosen words are in the core of psd; None if these do not come first.
 
     >>> _core(np.array([4, 0, 7]), 5), _core(np.array([7, 0]), 5)
     (2, None)
@@ -117,7 +116,7 @@ def normalized(vectors: Vectors) -> Vectors:
 
 
 def combined(vectors: Vectors, how: str) -> Vectors:
-    """Combine word and context vectors: ``u`` the words alone, ``u+c`` their sum, ``mean`` half of it."""
+    """Combine word and context vectors, see ``combine``."""
     if how not in COMBINATIONS:
         raise FirthianError(f"there is no combination {how!r}", hint=suggest(how, COMBINATIONS))
     if how == "u":
@@ -133,10 +132,10 @@ def combined(vectors: Vectors, how: str) -> Vectors:
 
 
 def with_eigenvalue_power(vectors: Vectors, power: float) -> Vectors:
-    """Weigh the dimensions anew, Q·Λ^power, for vectors made as Q·Λ^p by an eigen- or singular value decomposition."""
+    """Reweight the dimensions as Q·Λ^power, for vectors Q·Λ^p of an eigen- or singular value decomposition."""
     name = next((name for name in PER_DIMENSION if name in vectors.extras), None)
     if name is None:
-        raise FirthianError("these vectors carry no eigenvalues", hint="train with a recipe that decomposes a matrix")
+        raise FirthianError("these vectors have no eigenvalues", hint="train with a recipe that decomposes a matrix")
     old = vectors.state.get("eigenvalue_power")
     if not isinstance(old, int | float):
         changes = ", ".join(str(step.get("name")) for step in vectors.provenance.transforms)
@@ -144,14 +143,14 @@ def with_eigenvalue_power(vectors: Vectors, power: float) -> Vectors:
             raise FirthianError("these vectors do not know their eigenvalue power", hint="train them again")
         raise FirthianError(
             f"the dimensions are no longer those of the decomposition ({changes})",
-            hint="change the eigenvalue power first, then the rest",
+            hint="change the eigenvalue power before other transforms",
         )
     values = np.abs(np.asarray(vectors.extras[name], dtype=np.float64))
     if values.shape != (vectors.vector_size,):
         raise FirthianError(f"{values.size} eigenvalues for {vectors.vector_size} dimensions", hint="train again")
     # A dimension of eigenvalue 0 was 0 under every positive power, and stays so.
     scale = np.where(values > 0, np.where(values > 0, values, 1.0) ** (power - old), 0.0 if power > 0 else 1.0)
-    matrix = _dense(vectors, "eigenvalue power") * scale.astype(np.float32)
+    matrix = _dense(vectors, "changing the eigenvalue power") * scale.astype(np.float32)
     result = derived(vectors, matrix, "eigenvalue_power", power=float(power))
     result.state["eigenvalue_power"] = float(power)
     return result
@@ -168,65 +167,60 @@ def without_top_components(vectors: Vectors, number: int) -> Vectors:
     matrix = _dense(vectors, "removing components")
     if not 0 <= number <= vectors.vector_size:
         raise FirthianError(
-            f"cannot remove {number} of {vectors.vector_size} components", hint="dim/100 of them is usual"
+            f"cannot remove {number} of {vectors.vector_size} components", hint="a hundredth of them is usual"
         )
     center = matrix - _mean(matrix)
     with one_blas_thread():
         covariance = np.zeros((vectors.vector_size, vectors.vector_size))
-        for first in range(0, len(center), BLOCK_ROWS):
-            block = center[first : first + BLOCK_ROWS].astype(np.float64)
-            covariance += block.T @ block
+        for block in row_slices(len(center)):
+            rows = center[block].astype(np.float64)
+            covariance += rows.T @ rows
         strongest = np.linalg.eigh(covariance)[1][:, vectors.vector_size - number :].astype(np.float32)
-        for first in range(0, len(center), BLOCK_ROWS):
-            block = center[first : first + BLOCK_ROWS]
-            block -= (block @ strongest) @ strongest.T
+        for block in row_slices(len(center)):
+            rows = center[block]
+            rows -= (rows @ strongest) @ strongest.T
     return derived(vectors, center, "without_top_components", number=number)
 
 
 def align_to(vectors: Vectors, other: Vectors, topn: int) -> Alignment:
     """Rotate onto ``other`` by orthogonal Procrustes on the unit vectors of shared words (Hamilton et al. 2016, eq. 4).
 
-    A word whose vector is zero here or there has no direction, and is not among those that moved.
+    A word whose vector is zero in either set has no direction and is not among those that moved.
     """
     if vectors.vector_size != other.vector_size:
         raise FirthianError(
-            f"vectors of {vectors.vector_size} and of {other.vector_size} dimensions cannot be aligned",
-            hint="train both with the same --dim",
+            f"cannot align vectors of {vectors.vector_size} and of {other.vector_size} dimensions",
+            hint="train both with the same `vector_size`",
         )
     shared = [word for word in vectors.vocabulary.words if word in other.vocabulary]
     if not shared:
-        raise FirthianError(
-            "the two sets of vectors have no word in common", hint="compare vocabularies of one language"
-        )
+        raise FirthianError("the two sets of vectors have no word in common", hint="align vectors of one language")
     mine = vectors.searcher.unit_rows([vectors.vocabulary[word] for word in shared])
     theirs = other.searcher.unit_rows([other.vocabulary[word] for word in shared])
     matrix = _dense(vectors, "aligning")
     with one_blas_thread():
         cross = np.zeros((vectors.vector_size, vectors.vector_size))
-        for first in range(0, len(shared), BLOCK_ROWS):
-            last = first + BLOCK_ROWS
-            cross += mine[first:last].T.astype(np.float64) @ theirs[first:last].astype(np.float64)
+        for block in row_slices(len(shared)):
+            cross += mine[block].T.astype(np.float64) @ theirs[block].astype(np.float64)
         # R = U·Vᵀ maximizes tr(RᵀAᵀB), where AᵀB = U·Σ·Vᵀ.
         left, _, right = np.linalg.svd(cross)
         rotation = (left @ right).astype(np.float32)
-        turned = np.empty_like(matrix)
+        rotated = np.empty_like(matrix)
         distance = np.empty(len(shared), dtype=np.float32)
-        for first in range(0, len(matrix), BLOCK_ROWS):
-            last = first + BLOCK_ROWS
-            turned[first:last] = matrix[first:last] @ rotation
-        for first in range(0, len(shared), BLOCK_ROWS):
-            last = first + BLOCK_ROWS
-            distance[first:last] = 1 - np.einsum("ij,ij->i", mine[first:last] @ rotation, theirs[first:last])
+        for block in row_slices(len(matrix)):
+            rotated[block] = matrix[block] @ rotation
+        for block in row_slices(len(shared)):
+            distance[block] = 1 - np.einsum("ij,ij->i", mine[block] @ rotation, theirs[block])
     directed = np.flatnonzero(mine.any(axis=1) & theirs.any(axis=1))
     order = directed[np.argsort(-distance[directed], kind="stable")[:topn]]
     moved = [(shared[i], float(distance[i])) for i in order]
-    return Alignment(derived(vectors, turned, "aligned", shared=len(shared)), moved, len(shared))
+    return Alignment(derived(vectors, rotated, "aligned", shared=len(shared)), moved, len(shared))
 
 
-def _dense(vectors: Vectors, what: str) -> Array:
+def _dense(vectors: Vectors, operation: str) -> Array:
     if not isinstance(vectors.matrix, np.ndarray):
         raise FirthianError(
-            f"{what} would make sparse vectors dense", hint="reduce their dimensions first, e.g. by svd"
+            f"{operation} would make sparse vectors dense", hint="reduce their dimensions first, for example by svd"
         )
     return vectors.matrix
 
@@ -234,6 +228,6 @@ def _dense(vectors: Vectors, what: str) -> Array:
 def _mean(matrix: Array) -> Array:
     """Return the mean row, summed in double precision in fixed blocks."""
     total = np.zeros(matrix.shape[1])
-    for first in range(0, len(matrix), BLOCK_ROWS):
-        total += matrix[first : first + BLOCK_ROWS].sum(axis=0, dtype=np.float64)
+    for block in row_slices(len(matrix)):
+        total += matrix[block].sum(axis=0, dtype=np.float64)
     return (total / max(1, len(matrix))).astype(np.float32)

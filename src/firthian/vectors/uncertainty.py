@@ -1,31 +1,32 @@
-"""What a distribution for every word buys: intervals, kernels between distributions, words the model is unsure of.
+"""Vectors with uncertainty: credible intervals, kernels between posteriors, words the model is unsure about.
 
-Functions of ``Vectors`` whose extras hold ``covariances`` (packed, one row a word; see ``firthian.kernels.packing``) or
-``variances``. The vectors themselves are the posterior means. A number ``inflation`` in the state of the
-vectors, where someone measured one, multiplies every covariance (docs/derivations/bayes.md, section 8, on calibration).
+The vectors are posterior means; their extras have ``covariances`` (packed, one row per word; see
+``firthian.kernels.packing``) or ``variances``. ``state["inflation"]``, if set, multiplies every covariance (calibration:
+docs/derivations/bayes.md, section 8).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.kernels.packing import diagonal_places, packed_size, unpack
-from firthian.vectors.vectors import Vectors
 
-#: Bytes of the covariances that are unpacked together.
+if TYPE_CHECKING:
+    from firthian.vectors.vectors import Vectors
+
+#: Bytes of covariances that are unpacked together.
 _BLOCK_BYTES = 64_000_000
 
-#: Words that may come first in an analogy: the best by their means. Others have no chance worth a draw.
+#: Words that may come first in an analogy: the best by their means. The probability of others is negligible.
 _CANDIDATES = 200
 
-#: These many tell probabilities of a percent apart with room to spare; so many are drawn at a time.
+#: 20,000 draws distinguish probabilities that differ by a percent.
 _MOST_DRAWS = 20_000
 _DRAWS_AT_ONCE = 250
 
@@ -34,7 +35,7 @@ SCORES = ("cosine", "product-kernel")
 
 @dataclass(frozen=True)
 class Neighbor:
-    """A similar word, its score, and the interval of the score (of the cosine; None for other scores)."""
+    """A similar word, its score, and the credible interval of its cosine (None for other scores)."""
 
     word: str
     score: float
@@ -44,18 +45,18 @@ class Neighbor:
 
 @dataclass(frozen=True)
 class WordUncertainty:
-    """How sure the model is of one word."""
+    """How uncertain the model is about a word."""
 
     word: str
     count: int
     #: The sum of the variances, and the log of the determinant of the covariance.
     trace: float
     log_determinant: float
-    #: (sum of eigenvalues)² / sum of squares: over how many directions the uncertainty is spread.
+    #: (sum of eigenvalues)² / sum of squares: the number of directions that share the uncertainty.
     effective_dimensions: float
     #: sqrt(trace) over the length of the vector: the relative error of the vector.
     relative: float
-    #: log of the trace above what words of this count have on average; None where it was not asked for.
+    #: log of the trace minus its average for words of this count; None if not computed.
     excess: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,7 +66,7 @@ class WordUncertainty:
 
 @dataclass(frozen=True)
 class Answer:
-    """A word that may complete an analogy, its score by the means, and how probable it is that it comes first."""
+    """A word that completes an analogy, its score by the means, and the probability that it comes first."""
 
     word: str
     score: float
@@ -73,12 +74,12 @@ class Answer:
 
 
 def has_uncertainty(vectors: Vectors) -> bool:
-    """Check whether the vectors are distributions."""
+    """Return whether the vectors have covariances or variances."""
     return "covariances" in vectors.extras or "variances" in vectors.extras
 
 
 def covariances(vectors: Vectors, numbers: Sequence[int] | Array) -> Array:
-    """Return the covariance matrices of some words, (n, d, d) in float64, inflated by ``state["inflation"]`` if set."""
+    """Return the covariance matrices of words, (n, d, d) in float64, inflated by ``state["inflation"]`` if set."""
     _require(vectors)
     rows, d = np.asarray(numbers, dtype=np.int64), vectors.vector_size
     if "covariances" in vectors.extras:
@@ -91,31 +92,31 @@ def covariances(vectors: Vectors, numbers: Sequence[int] | Array) -> Array:
 
 
 def variances(vectors: Vectors, numbers: Sequence[int] | Array | slice) -> Array:
-    """Return the variances of the dimensions of some words, (n, d) in float64, inflated by ``state["inflation"]`` if set."""
+    """Return the variances of words, (n, d) in float64, inflated by ``state["inflation"]`` if set."""
     _require(vectors)
     rows = numbers if isinstance(numbers, slice) else np.asarray(numbers, dtype=np.int64)
     d = vectors.vector_size
     if "variances" in vectors.extras:
-        found = vectors.extras["variances"][rows]
+        result = vectors.extras["variances"][rows]
     elif vectors.extras["covariances"].ndim == 3:
-        found = np.diagonal(vectors.extras["covariances"][rows], axis1=1, axis2=2)
+        result = np.diagonal(vectors.extras["covariances"][rows], axis1=1, axis2=2)
     else:
-        found = vectors.extras["covariances"][rows][:, diagonal_places(d)]
-    return _inflated(vectors, np.asarray(found, dtype=np.float64))
+        result = vectors.extras["covariances"][rows][:, diagonal_places(d)]
+    return _inflated(vectors, np.asarray(result, dtype=np.float64))
 
 
-def _inflated(vectors: Vectors, spread: Array) -> Array:
-    spread = spread * _inflation(vectors)
-    if not np.isfinite(spread).all():
+def _inflated(vectors: Vectors, values: Array) -> Array:
+    values = values * _inflation(vectors)
+    if not np.isfinite(values).all():
         raise FirthianError("the covariances of the vectors are not finite", hint="train the vectors again")
-    return spread
+    return values
 
 
 def similarity_interval(vectors: Vectors, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
-    """Return the central interval of the cosine of two words, under their posteriors.
+    """Return the central credible interval of the cosine of two words.
 
-    By the moments of both vectors, on the scale of atanh, so that it stays within -1 and 1. Noise turns vectors away from
-    each other: where a word is uncertain the interval lies below the cosine of the means. A word with itself has none.
+    It is computed from the moments of both vectors, on the atanh scale, so that it stays within -1 and 1. Noise turns vectors
+    away from each other: for an uncertain word the interval lies below the cosine of the means. A word with itself has 1, 1.
     """
     low, high = _intervals(vectors, vectors.vocabulary[first], np.array([vectors.vocabulary[second]]), level)
     return float(low[0]), float(high[0])
@@ -124,13 +125,13 @@ def similarity_interval(vectors: Vectors, first: str, second: str, level: float 
 def most_similar(
     vectors: Vectors, word: str, topn: int = 10, score: str = "cosine", level: float | None = None
 ) -> list[Neighbor]:
-    """Return the words most similar to one, by cosine (with intervals at ``level``) or by the product kernel.
+    """Return the most similar words, by cosine (with intervals at ``level``) or by the product kernel.
 
-    The score ``product-kernel`` is the log of the normalized kernel between the distributions: 0 for equal ones.
+    The score ``product-kernel`` is the log of the normalized kernel between two posteriors: 0 if they are equal.
     """
     number = vectors.vocabulary[word]
     if score not in SCORES:
-        raise FirthianError(f"score must be one of {', '.join(SCORES)}, got {score!r}", hint="cosine is usual")
+        raise FirthianError(f"`score` must be one of {', '.join(SCORES)}, got {score!r}", hint="cosine is usual")
     if score == "cosine":
         values = _cosines(vectors, number)
     else:
@@ -145,7 +146,7 @@ def most_similar(
 
 
 def product_kernel(vectors: Vectors, word: str, others: Sequence[str] | None = None) -> Array:
-    """Return the log of the normalized probability product kernel of a word with others (all, when none are named).
+    """Return the log of the normalized probability product kernel of a word with others (by default, all words).
 
     K(i, j) = integral of q_i q_j = N(0; m_i - m_j, S_i + S_j) (Jebara et al. 2004), over sqrt(K(i, i) K(j, j)).
     """
@@ -172,7 +173,7 @@ def product_kernel(vectors: Vectors, word: str, others: Sequence[str] | None = N
 
 
 def uncertainty(vectors: Vectors, word: str) -> WordUncertainty:
-    """Say how sure the model is of a word."""
+    """Return how uncertain the model is about a word."""
     number = vectors.vocabulary[word]
     values = np.maximum(np.linalg.eigvalsh(covariances(vectors, [number])[0]), 1e-300)
     trace = float(values.sum())
@@ -188,20 +189,20 @@ def uncertainty(vectors: Vectors, word: str) -> WordUncertainty:
 
 
 def uncertainties(vectors: Vectors) -> dict[str, Array]:
-    """Return what ``uncertainty`` says of every word, as arrays by name: for tables and other tools."""
+    """Return the fields of ``uncertainty`` for every word, as arrays by name, for tables and other tools."""
     _require(vectors)
     parts = []
     for part in _blocks(len(vectors), vectors.vector_size):
         rows = np.arange(part.start, part.stop)
-        found = covariances(vectors, rows)
-        trace = np.trace(found, axis1=1, axis2=2)
+        spread = covariances(vectors, rows)
+        trace = np.trace(spread, axis1=1, axis2=2)
         lengths = np.maximum(np.linalg.norm(vectors.matrix[rows].astype(np.float64), axis=1), 1e-30)
         # The squares of the eigenvalues add up to the squares of all entries.
         parts.append(
             {
                 "trace": trace,
-                "log_determinant": np.linalg.slogdet(found)[1],
-                "effective_dimensions": trace**2 / np.maximum(np.sum(found**2, axis=(1, 2)), 1e-300),
+                "log_determinant": np.linalg.slogdet(spread)[1],
+                "effective_dimensions": trace**2 / np.maximum(np.sum(spread**2, axis=(1, 2)), 1e-300),
                 "relative": np.sqrt(trace) / lengths,
             }
         )
@@ -211,13 +212,13 @@ def uncertainties(vectors: Vectors) -> dict[str, Array]:
 def least_certain(
     vectors: Vectors, topn: int = 20, min_count: int = 0, at_equal_count: bool = False
 ) -> list[WordUncertainty]:
-    """Return the words that the model is least sure of, among those seen at least ``min_count`` times.
+    """Return the most uncertain words among those that occur at least ``min_count`` times.
 
-    The trace follows the count of a word closely. ``at_equal_count`` ranks by what is left of its logarithm when a
-    curve through the counts is taken away: words that are uncertain for another reason than being rare.
+    The trace depends closely on the count of a word. ``at_equal_count`` ranks by the residual of its logarithm from a cubic
+    in the log count: words that are uncertain for other reasons than being rare.
     """
     if not len(vectors):
-        raise FirthianError("there are no words to be unsure of", hint="give other vectors")
+        raise FirthianError("the vectors have no words", hint="pass other vectors")
     traces = np.concatenate(
         [variances(vectors, part).sum(axis=1) for part in _blocks(len(vectors), vectors.vector_size)]
     )
@@ -227,7 +228,7 @@ def least_certain(
     chosen = np.flatnonzero(vectors.vocabulary.counts >= min_count)
     if chosen.size == 0:
         raise FirthianError(
-            f"no word was seen {min_count} times", hint=f"the most frequent was seen {int(counts.max())} times"
+            f"no word occurs {min_count} times", hint=f"the most frequent one occurs {int(counts.max())} times"
         )
     rank = excess if at_equal_count else np.sqrt(traces) / lengths
     best = chosen[np.argsort(-rank[chosen], kind="stable")[: max(0, topn)]]
@@ -239,23 +240,23 @@ def least_certain(
 
 
 def analogy(vectors: Vectors, a: str, b: str, c: str, topn: int = 10, draws: int = 500, seed: int = 1) -> list[Answer]:
-    """Complete ``a : b :: c : ?`` by 3CosAdd; each answer with the probability that it comes first.
+    """Complete ``a : b :: c : ?`` by 3CosAdd; return each answer with the probability that it comes first.
 
-    The probability is the share of ``draws`` from the posteriors of all words concerned in which the answer wins; its
-    own standard error is at most 1/(2·sqrt(draws)). The order is by probability, then by the score of the means.
+    The probability is the share of ``draws`` from the posteriors in which the answer wins; its standard error is at most
+    1/(2·sqrt(draws)). Answers are ordered by probability, then by the score of the means.
     """
     _require(vectors)
     if not 1 <= draws <= _MOST_DRAWS:
-        raise FirthianError(f"draws must be from 1 to {_MOST_DRAWS:,}, got {draws}", hint="500 are usual")
-    asked = [vectors.vocabulary[word] for word in (a, b, c)]
+        raise FirthianError(f"`draws` must be from 1 to {_MOST_DRAWS:,}, got {draws}", hint="500 are usual")
+    question = [vectors.vocabulary[word] for word in (a, b, c)]
     unit = vectors.matrix / np.maximum(np.linalg.norm(vectors.matrix, axis=1, keepdims=True), 1e-30)
-    scores = unit @ (unit[asked[1]] - unit[asked[0]] + unit[asked[2]])
-    scores[asked] = -np.inf
-    best = np.argsort(-scores, kind="stable")[: min(_CANDIDATES, len(vectors) - len(set(asked)))]
+    scores = unit @ (unit[question[1]] - unit[question[0]] + unit[question[2]])
+    scores[question] = -np.inf
+    best = np.argsort(-scores, kind="stable")[: min(_CANDIDATES, len(vectors) - len(set(question)))]
     if not best.size:
         return []
-    # A word that is asked about twice is the same word in every draw.
-    rows, place = np.unique(asked, return_inverse=True)
+    # A word that occurs twice in the question is the same in every draw.
+    rows, place = np.unique(question, return_inverse=True)
     wins = np.zeros(best.size, dtype=np.int64)
     for sampled in _draws(vectors, np.concatenate([rows, best]), draws, np.random.default_rng([seed, 9])):
         sampled /= np.maximum(np.linalg.norm(sampled, axis=2, keepdims=True), 1e-30)
@@ -268,7 +269,7 @@ def analogy(vectors: Vectors, a: str, b: str, c: str, topn: int = 10, draws: int
 
 
 def _draws(vectors: Vectors, rows: Array, number: int, random: np.random.Generator) -> Iterator[Array]:
-    """Draw from the posteriors of some words, a part of the draws at a time: (words, draws, d)."""
+    """Yield draws from the posteriors of words in pieces of shape (words, draws, d)."""
     values, basis = np.linalg.eigh(covariances(vectors, rows))
     roots = (basis * np.sqrt(np.maximum(values, 0))[:, None, :]).transpose(0, 2, 1)
     means = vectors.matrix[rows].astype(np.float64)[:, None, :]
@@ -284,12 +285,14 @@ def _cosines(vectors: Vectors, number: int) -> Array:
 
 
 def check_level(level: float) -> None:
-    """Refuse what is no level of an interval."""
+    """Raise if the level of an interval is not between 0 and 1."""
     if not 0 < level < 1:
-        raise FirthianError(f"level must be between 0 and 1, got {level}", hint="0.9 is usual")
+        raise FirthianError(f"`level` must be between 0 and 1, got {level}", hint="0.9 is usual")
 
 
 def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tuple[Array, Array]:
+    from statistics import NormalDist
+
     check_level(level)
     _require(vectors)
     quantile, first = NormalDist().inv_cdf((1 + level) / 2), vectors.matrix[number].astype(np.float64)
@@ -302,18 +305,18 @@ def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tu
         )
         inside = np.clip(middle, -1 + 1e-12, 1 - 1e-12)
         reach = quantile * np.sqrt(variance) / (1 - inside**2)
-        apart = rows != number
-        low[part] = np.where(apart, np.tanh(np.arctanh(inside) - reach), 1)
-        high[part] = np.where(apart, np.tanh(np.arctanh(inside) + reach), 1)
+        differs = rows != number
+        low[part] = np.where(differs, np.tanh(np.arctanh(inside) - reach), 1)
+        high[part] = np.where(differs, np.tanh(np.arctanh(inside) + reach), 1)
     return low, high
 
 
 def _cosine_moments(m: Array, s: Array, n: Array, t: Array) -> tuple[Array, Array]:
     """Return mean and variance of the cosine of u ~ N(m, s) and v ~ N(n, t), each row of m and s with each of n and t.
 
-    cos = p/sqrt(a·b) with p = u·v, a = u·u, b = v·v, whose means and covariances are known. The first terms of its series
-    about their means hold also where noise is as large as the vectors, and where these point the same way:
-    the delta method on u and v themselves knows nothing of the noise's own length (docs/bayes.md).
+    cos = p/sqrt(a·b) with p = u·v, a = u·u, b = v·v, whose means and covariances are known. Its expansion about their means
+    remains accurate when noise is as large as the vectors, and when these point the same way; the delta method on u and v
+    ignores the length of the noise (docs/bayes.md).
     """
     into, back = np.einsum("nab,nb->na", s, n), np.einsum("nab,nb->na", t, m)
     own, other = np.einsum("nab,nb->na", s, m), np.einsum("nab,nb->na", t, n)
@@ -333,13 +336,13 @@ def _cosine_moments(m: Array, s: Array, n: Array, t: Array) -> tuple[Array, Arra
 
 
 def _blocks(number: int, dimension: int) -> Iterator[slice]:
-    """Cut rows into runs whose covariances fit the memory set aside for them."""
+    """Yield runs of rows whose covariances take at most ``_BLOCK_BYTES``."""
     step = max(1, _BLOCK_BYTES // (8 * max(1, dimension) ** 2))
     return (slice(start, min(start + step, number)) for start in range(0, number, step))
 
 
 def residual(x: Array, y: Array) -> Array:
-    """Return what is left of y when a cubic in x is taken away, fitted by least squares."""
+    """Return the residuals of y from a cubic in x, fitted by least squares."""
     spread = x.std()
     if spread == 0:
         return np.asarray(y - y.mean())
@@ -354,17 +357,15 @@ def _inflation(vectors: Vectors) -> float:
 
 def _require(vectors: Vectors) -> None:
     if not has_uncertainty(vectors):
-        raise FirthianError(
-            "these vectors are points without uncertainty", hint="train them with: firth train -m bayes"
-        )
+        raise FirthianError("these vectors have no uncertainty", hint="train with the recipe bayes")
     words, d = vectors.matrix.shape
     fitting = {"covariances": ((words, d, d), (words, packed_size(d))), "variances": ((words, d),)}
     for name, shapes in fitting.items():
-        found = vectors.extras.get(name)
-        if found is not None and found.shape not in shapes:
+        stored = vectors.extras.get(name)
+        if stored is not None and stored.shape not in shapes:
             raise FirthianError(
-                f"the {name} have shape {found.shape} and do not fit {d} dimensions of {words} words",
+                f"{name} of shape {stored.shape} do not fit {words} words of {d} dimensions",
                 hint="train them again",
             )
     if not isinstance(vectors.matrix, np.ndarray):
-        raise FirthianError("vectors with uncertainty must be dense, these are sparse", hint="train them again")
+        raise FirthianError("sparse vectors cannot have uncertainty", hint="train them again")

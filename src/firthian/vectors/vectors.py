@@ -1,4 +1,4 @@
-"""Vectors: a matrix with one row a word, and all that is known about it."""
+"""Vectors: a matrix with one row per word, its vocabulary, provenance and state."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
 from firthian.text.vocabulary import Vocabulary
-from firthian.vectors import transform
+from firthian.vectors import transform, uncertainty
 from firthian.vectors.documents import document_vector
-from firthian.vectors.given import as_list, read_numbers, single, unit
 from firthian.vectors.provenance import Provenance
-from firthian.vectors.search import Search, cosines_to_unit, dense_rows, three_cos_mul
+from firthian.vectors.rows import as_float32, dense_rows, scale_to_unit
+from firthian.vectors.search import Search, cosines_to_unit, three_cos_mul
 from firthian.vectors.store import load_vectors, save_vectors
+from firthian.vectors.uncertainty import Answer, Neighbor, WordUncertainty
 
 if TYPE_CHECKING:
     from firthian.counts.counts import Counts
     from firthian.text.tokenizer import Tokenizer
-    from firthian.vectors.uncertainty import Answer, Neighbor, WordUncertainty
 
 
 #: (word, score), best first.
@@ -35,13 +35,13 @@ ANALOGY_METHODS = ("3cosadd", "3cosmul")
 
 
 class Vectors:
-    """Word vectors: ``matrix`` (dense float32, or a SciPy CSR array), ``vocabulary``, and optionally more.
+    """Word vectors: ``matrix`` (dense float32, or a SciPy CSR array) and ``vocabulary``.
 
-    ``contexts`` are the vectors of the words as contexts; ``extras`` further arrays by name (biases, covariances);
-    ``provenance`` says how the vectors were made, and ``state`` keeps the scalars that methods need again.
+    ``contexts`` are the vectors of words as contexts; ``extras`` further arrays by name (biases, covariances);
+    ``provenance`` says how the vectors were made; ``state`` has the scalars that methods need again.
 
-    An unknown word is an error that names close spellings; with ``missing="skip"`` it is left out, with ``"zero"`` it
-    counts as a vector of zeros, and either way ``missed`` counts it.
+    An unknown word raises an error that suggests close spellings; with ``missing="skip"`` it is left out, with ``"zero"``
+    it has a vector of zeros, and either way ``missed`` counts it.
 
     >>> import numpy as np
     >>> from firthian import Vectors, Vocabulary
@@ -66,21 +66,20 @@ class Vectors:
         provenance: Provenance | None = None,
         state: Mapping[str, Any] | None = None,
     ) -> None:
-        if not hasattr(matrix, "ndim"):
-            matrix = read_numbers(matrix)
+        matrix = as_float32(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != len(vocabulary):
             raise FirthianError(
-                f"a matrix of shape {matrix.shape} for {len(vocabulary)} words", hint="give one row a word"
+                f"a matrix of shape {matrix.shape} for {len(vocabulary)} words", hint="pass a row per word"
             )
-        self.matrix = single(matrix)
+        self.matrix = matrix
         self.vocabulary = vocabulary
-        self.contexts = None if contexts is None else single(contexts)
+        self.contexts = None if contexts is None else as_float32(contexts)
         self.extras = dict(extras or {})
         self.provenance = provenance or Provenance()
         self.state: dict[str, Any] = dict(state or {})
-        #: Seconds and memory of the training, known only in the process that trained; never saved.
+        #: Seconds and memory of training, in the process that trained; never saved.
         self.measured: dict[str, Any] = {}
-        #: Words that were asked for but are not there, with how often; never saved.
+        #: Unknown words that were looked up, with how often; never saved.
         self.missed: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -95,11 +94,11 @@ class Vectors:
         return f"<Vectors: {len(self):,} words × {self.vector_size:,} dimensions{sparse}{recipe}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        # The searcher has threads, which cannot be copied or pickled; it is made again when it is needed.
+        # The searcher has threads, which cannot be copied or pickled; it is built again on demand.
         return {name: value for name, value in self.__dict__.items() if name != "searcher"}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Copy all but the words and the arrays, which are large and which nothing here changes (scikit-learn clones)."""
+        """Copy all but the words and arrays, which are large and never changed here (scikit-learn clones estimators)."""
         kept = {id(part): part for part in (self.matrix, self.vocabulary, self.contexts, *self.extras.values())}
         copied = type(self).__new__(type(self))
         copied.__dict__.update(copy.deepcopy(self.__getstate__(), {**kept, **memo}))
@@ -117,17 +116,17 @@ class Vectors:
 
     @cached_property
     def searcher(self) -> Search:
-        """The search over all rows; made once, when it is first needed."""
+        """The search over all rows, built on first use."""
         return Search(self.matrix, self.vocabulary.words)
 
     def numbers(self, words: Iterable[str], missing: str = "error") -> list[int]:
-        """Return the row of each word; an unknown one is an error, left out (``skip``) or -1 (``zero``)."""
+        """Return the row of each word; an unknown one raises, is left out (``skip``) or is -1 (``zero``)."""
         if missing not in MISSING:
-            raise FirthianError(f"missing must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
+            raise FirthianError(f"`missing` must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
         numbers: list[int] = []
-        for word in as_list(words):
+        for word in _as_list(words):
             if not isinstance(word, str):
-                raise FirthianError(f"{str(word)[:40]!r} is no word", hint="give words as text, such as 'tea'")
+                raise FirthianError(f"expected a word, got {str(word)[:40]!r}", hint="pass a string such as 'tea'")
             number = self.vocabulary.get(word)
             if number < 0:
                 if missing == "error":
@@ -149,45 +148,45 @@ class Vectors:
     ) -> Neighbors:
         """Return the words nearest by cosine to the mean of ``positive`` words minus ``negative`` ones.
 
-        Each may be a word, a vector, or a list of words and vectors; the words asked about are not in the answer.
-        ``restrict_vocab`` looks only at the so many most frequent words. Vectors of zeros have no neighbors.
+        Each may be a word, a vector, or a list of words and vectors; the words of the query are not in the result.
+        ``restrict_vocab`` searches only the N most frequent words. Vectors of zeros have no neighbors.
         """
         query = np.zeros(self.vector_size, dtype=np.float32)
-        asked: list[int] = []
+        excluded: list[int] = []
         for items, sign in ((positive, 1), (negative, -1)):
-            for item in as_list(items):
+            for item in _as_list(items):
                 if isinstance(item, str):
                     numbers = self.numbers([item], missing)
                     query += sign * self.searcher.unit_rows(numbers).sum(axis=0)
-                    asked += [number for number in numbers if number >= 0]
+                    excluded += [number for number in numbers if number >= 0]
                 else:
-                    query += sign * unit(self._checked(item)).sum(axis=0)
-        return self._named(self.searcher.nearest(unit(query[None]), topn, [asked], limit=restrict_vocab))[0]
+                    query += sign * scale_to_unit(self._checked(item)).sum(axis=0)
+        return self._named(self.searcher.nearest(scale_to_unit(query[None]), topn, [excluded], limit=restrict_vocab))[0]
 
     def most_similar_many(
         self, words: Iterable[str], topn: int = 10, missing: str = "error", restrict_vocab: int | None = None
     ) -> list[Neighbors]:
-        """Return the neighbors of each word, many words at once; those of an unknown word are an empty list."""
+        """Return the neighbors of each word; an unknown word has an empty list."""
         numbers = self.numbers(words, _zero(missing))
-        found: list[list[tuple[int, float]]] = []
+        results: list[list[tuple[int, float]]] = []
         for batch in self.searcher.batches(len(numbers)):
             excluded = [[number] if number >= 0 else [] for number in numbers[batch]]
             queries = self.searcher.unit_rows(numbers[batch])
-            found += self.searcher.nearest(queries, topn, excluded, limit=restrict_vocab)
-        return self._named(found)
+            results += self.searcher.nearest(queries, topn, excluded, limit=restrict_vocab)
+        return self._named(results)
 
     def nearest_to(self, vectors: Any, topn: int = 10, restrict_vocab: int | None = None) -> Any:
         """Return the words nearest to a vector, or to each row of a matrix: a list, or a list of lists."""
-        queries = self._checked(vectors)
-        found = self._named(self.searcher.nearest(unit(queries), topn, limit=restrict_vocab))
-        return found[0] if np.ndim(vectors) == 1 else found
+        queries = scale_to_unit(self._checked(vectors))
+        results = self._named(self.searcher.nearest(queries, topn, limit=restrict_vocab))
+        return results[0] if np.ndim(vectors) == 1 else results
 
     def analogy(
         self, a: str, b: str, c: str, topn: int = 10, method: str = "3cosadd", restrict_vocab: int | None = None
     ) -> Neighbors:
-        """Answer *a is to b as c is to …*; the three words are not among the answers.
+        """Return the words that complete *a is to b as c is to …*, without a, b and c.
 
-        ``3cosadd`` is the cosine with b - a + c, ``3cosmul`` the product of Levy and Goldberg 2014.
+        ``3cosadd`` ranks by the cosine with b - a + c, ``3cosmul`` by the product of Levy and Goldberg (2014).
         """
         return self.analogy_many([(a, b, c)], topn, method, restrict_vocab)[0]
 
@@ -198,35 +197,35 @@ class Vectors:
         method: str = "3cosadd",
         restrict_vocab: int | None = None,
     ) -> list[Neighbors]:
-        """Answer many analogies at once."""
+        """Complete many analogies at once."""
         if method not in ANALOGY_METHODS:
             raise FirthianError(f"there is no analogy method {method!r}", hint=suggest(method, ANALOGY_METHODS))
-        asked = [self.numbers(question) for question in questions]
-        if any(len(three) != 3 for three in asked):
-            raise FirthianError("a question has not three words", hint="give a, b and c of: a is to b as c is to …")
+        triples = [self.numbers(question) for question in questions]
+        if any(len(triple) != 3 for triple in triples):
+            raise FirthianError("a question must have three words", hint="pass a, b and c of: a is to b as c is to …")
         combine = None
         if method == "3cosmul":
             scale, offset = cosines_to_unit(self.matrix)
             combine = partial(three_cos_mul, scale=scale, offset=offset)
-        found: list[list[tuple[int, float]]] = []
-        for batch in self.searcher.batches(len(asked), 1 if combine is None else 3):
-            a, b, c = (self.searcher.unit_rows([three[place] for three in asked[batch]]) for place in range(3))
-            queries = unit(b - a + c) if combine is None else np.stack([b, c, a])
-            found += self.searcher.nearest(queries, topn, asked[batch], limit=restrict_vocab, combine=combine)
-        return self._named(found)
+        results: list[list[tuple[int, float]]] = []
+        for batch in self.searcher.batches(len(triples), 1 if combine is None else 3):
+            a, b, c = (self.searcher.unit_rows([triple[place] for triple in triples[batch]]) for place in range(3))
+            queries = scale_to_unit(b - a + c) if combine is None else np.stack([b, c, a])
+            results += self.searcher.nearest(queries, topn, triples[batch], limit=restrict_vocab, combine=combine)
+        return self._named(results)
 
     def similarity(self, first: str, second: str, missing: str = "error") -> float:
         """Return the cosine of two words."""
         numbers = self.numbers([first, second], _zero(missing))
-        one, other = self.searcher.unit_rows(numbers)
-        return float(one @ other)
+        left, right = self.searcher.unit_rows(numbers)
+        return float(left @ right)
 
     def doesnt_match(self, words: Iterable[str], missing: str = "error") -> str:
         """Return the word farthest from the mean of all."""
-        given = list(words)
-        known = [word for word, number in zip(given, self.numbers(given, _zero(missing)), strict=True) if number >= 0]
+        listed = list(words)
+        known = [word for word, number in zip(listed, self.numbers(listed, _zero(missing)), strict=True) if number >= 0]
         if not known:
-            raise FirthianError("there are no known words to choose from", hint="give at least three words")
+            raise FirthianError("none of the words is in the vocabulary", hint="pass at least three words")
         rows = self.searcher.unit_rows(self.numbers(known))
         return known[int(np.argmin(rows @ rows.mean(axis=0)))]
 
@@ -239,49 +238,41 @@ class Vectors:
         missing: str = "skip",
         tokenizer: Tokenizer | None = None,
     ) -> Array:
-        """Return the mean vector of a text, or of tokens; zeros for a text without known words.
+        """Return the mean vector of a text, or of a list of tokens; zeros if it has no known words.
 
-        A text is cut into words as the corpus was. ``weighting="sif"`` weighs frequent words less (Arora, Liang and
-        Ma 2017, ``smoothing`` is their a).
+        A text is tokenized as the corpus was. ``weighting="sif"`` weighs frequent words less (Arora, Liang and
+        Ma 2017; ``smoothing`` is their a).
         """
         return document_vector(self, text, weighting, smoothing, missing, tokenizer)
 
-    # Vectors that are distributions (recipes bayes and bayes-svi)
+    # Vectors with uncertainty (recipes bayes and bayes-svi)
 
     def similarity_interval(self, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
-        """Return the central interval of the cosine of two words, for vectors that are distributions."""
-        from firthian.vectors import uncertainty
-
+        """Return the central credible interval of the cosine of two words."""
         return uncertainty.similarity_interval(self, first, second, level)
 
     def most_similar_with_intervals(
         self, word: str, topn: int = 10, score: str = "cosine", level: float = 0.9
     ) -> list[Neighbor]:
-        """Return the nearest words with intervals of their cosines, or by the ``product-kernel`` of distributions.
+        """Return the nearest words by ``cosine``, with credible intervals, or by the ``product-kernel``.
 
         A vector of zeros has no neighbors by cosine.
         """
-        from firthian.vectors import uncertainty
-
         if score == "cosine" and uncertainty.has_uncertainty(self) and not self[word].any():
             return []
         return uncertainty.most_similar(self, word, topn, score, level)
 
     def uncertainty(self, word: str) -> WordUncertainty:
-        """Say how sure the model is of a word: trace, log-determinant, effective dimensions."""
-        from firthian.vectors import uncertainty
-
+        """Return how uncertain the model is about a word: trace, log-determinant, effective dimensions."""
         return uncertainty.uncertainty(self, word)
 
     def analogy_probabilities(
         self, a: str, b: str, c: str, topn: int = 10, draws: int = 500, seed: int = 1
     ) -> list[Answer]:
-        """Answer an analogy with the probability of each word to come first, by draws from the distributions."""
-        from firthian.vectors import uncertainty
-
+        """Return the words that complete an analogy, each with its probability of being the best."""
         return uncertainty.analogy(self, a, b, c, topn, draws, seed)
 
-    # Other vectors made from these
+    # Derived vectors
 
     def add_words(self, counts: Counts, ridge: float = 4.0) -> Vectors:
         """Fold in the words that only ``counts`` has (recipes psd and psd-blockwise); old vectors do not change.
@@ -293,11 +284,11 @@ class Vectors:
         return add_words(self, counts, ridge).vectors
 
     def subset(self, words: int | Iterable[str]) -> Vectors:
-        """Keep the first so many words, or the named ones in the order given."""
+        """Return the vectors of the first N words, or of the named words in this order."""
         return transform.subset(self, words)
 
     def normalized(self) -> Vectors:
-        """Scale every vector to length 1."""
+        """Return the vectors scaled to length 1."""
         return transform.normalized(self)
 
     def combined(self, how: str = "u+c") -> Vectors:
@@ -305,7 +296,7 @@ class Vectors:
         return transform.combined(self, how)
 
     def with_eigenvalue_power(self, power: float) -> Vectors:
-        """Weigh the dimensions of a decomposition anew: Q·Λ^power."""
+        """Reweight the dimensions of a decomposition: Q·Λ^power."""
         return transform.with_eigenvalue_power(self, power)
 
     def centered(self) -> Vectors:
@@ -317,18 +308,18 @@ class Vectors:
         return transform.without_top_components(self, number)
 
     def align_to(self, other: Vectors, topn: int = 20) -> transform.Alignment:
-        """Rotate onto other vectors (orthogonal Procrustes on shared words); also says which words moved most."""
+        """Rotate onto other vectors by orthogonal Procrustes; the result also lists the words that moved most."""
         return transform.align_to(self, other, topn)
 
     # On disk
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
-        """Write a folder; an existing one is replaced only with ``force``. Same vectors, same bytes."""
+        """Write a folder; ``force`` replaces an existing one. The same vectors give the same bytes."""
         save_vectors(path, self, force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], verify: bool = False) -> Vectors:
-        """Open a folder that ``save`` wrote, mapped into memory; ``verify`` reads and checks every byte."""
+        """Open a folder written by ``save``, memory-mapped; ``verify`` reads and checks every byte."""
         return cls(**load_vectors(path, verify))
 
     # For other tools
@@ -340,15 +331,15 @@ class Vectors:
         return to_gensim(self)
 
     def to_spacy(self, path: str | os.PathLike[str], *, language: str | None = None, **options: Any) -> None:
-        """Write a folder for ``spacy.load``; ``language`` is spaCy's code of one, such as ``en``."""
+        """Write a folder for ``spacy.load``; ``language`` is a spaCy code such as ``en``."""
         self._export(path, "spacy", language=language, **options)
 
     def to_model2vec(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write a folder for ``model2vec.StaticModel.from_pretrained``, whose ``encode`` is ``document_vector``.
 
-        ``name``, ``language``, ``license`` and ``scores`` (of ``firthian.evaluate``) go into its model card;
-        ``tokenizer`` takes the place of the corpus's own; ``limit`` keeps only the first words; ``force`` replaces an
-        earlier export. So it is for the other folders, too.
+        ``name``, ``language``, ``license`` and ``scores`` (from ``firthian.evaluate``) go into its model card;
+        ``tokenizer`` replaces that of the corpus; ``limit`` keeps the N most frequent words; ``force`` replaces an
+        existing folder. The other exports take the same options.
         """
         self._export(path, "model2vec", **options)
 
@@ -361,12 +352,12 @@ class Vectors:
         self._export(path, "projector", **options)
 
     def to_atlas(self, path: str | os.PathLike[str], *, coordinates: Any = None, **options: Any) -> None:
-        """Write Parquet for embedding-atlas; ``coordinates`` are two numbers a word, by default those of a PCA."""
+        """Write Parquet for embedding-atlas; ``coordinates`` has two numbers per word, by default from a PCA."""
         self._export(path, "atlas", coordinates=coordinates, **options)
 
     def model_card(self, **options: Any) -> str:
-        """Write a model card: what the vectors are, where they come from, and ``scores`` where they are given."""
-        from firthian.vectors.formats.model_card import model_card
+        """Return a model card in Markdown: what the vectors are, where they come from, and their ``scores``."""
+        from firthian.vectors.cards import model_card
 
         return model_card(self, **options)
 
@@ -376,27 +367,39 @@ class Vectors:
         write_vectors(self, path, format, **options)
 
     def _repr_html_(self) -> str:
-        from firthian.vectors.html import vectors_as_html
+        from firthian.vectors.cards import notebook_view
 
-        return vectors_as_html(self)
+        return notebook_view(self)
 
     def _checked(self, vectors: Any) -> Array:
-        """Return vectors of the user as a finite matrix with our number of columns."""
-        rows = np.atleast_2d(read_numbers(vectors))
+        """Return a vector or matrix as finite rows with the right number of columns."""
+        rows = np.atleast_2d(as_float32(vectors))
         if rows.ndim != 2 or rows.shape[1] != self.vector_size:
             raise FirthianError(
-                f"a vector of shape {np.shape(vectors)} among vectors of {self.vector_size} dimensions",
-                hint=f"give {self.vector_size} numbers",
+                f"expected a vector of {self.vector_size} dimensions, got the shape {np.shape(vectors)}",
+                hint=f"pass {self.vector_size} numbers",
             )
         if not np.isfinite(rows).all():
-            raise FirthianError("a vector holds numbers that are not finite", hint="check where it comes from")
+            raise FirthianError("a vector has numbers that are not finite", hint="check where it comes from")
         return rows
 
-    def _named(self, found: list[list[tuple[int, float]]]) -> list[Neighbors]:
+    def _named(self, results: list[list[tuple[int, float]]]) -> list[Neighbors]:
         words = self.vocabulary.words
-        return [[(words[number], score) for number, score in some] for some in found]
+        return [[(words[number], score) for number, score in result] for result in results]
+
+
+def _as_list(items: Any) -> list[Any]:
+    """Return the words or vectors of a query as a list; a single word or vector becomes a list of one."""
+    if isinstance(items, str):
+        return [items]
+    if isinstance(items, np.ndarray) and items.dtype.kind not in "OU":
+        return [items] if items.ndim < 2 else list(items)
+    try:
+        return list(items)
+    except TypeError:
+        raise FirthianError(f"expected words, got {str(items)[:40]!r}", hint="pass a word or a list of words") from None
 
 
 def _zero(missing: str) -> str:
-    """Keep the places of unknown words where the caller sorts them out."""
+    """Return the mode that keeps the places of unknown words, for callers that drop them later."""
     return "zero" if missing == "skip" else missing

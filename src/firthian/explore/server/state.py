@@ -12,7 +12,7 @@ from typing import Any
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError, suggest
 from firthian.runtime.progress import Progress
-from firthian.vectors.loading import open_vectors
+from firthian.vectors.formats import open_vectors
 from firthian.vectors.vectors import Vectors
 
 Stamp = tuple[tuple[str, int, int, int], ...]

@@ -1,7 +1,27 @@
-"""Files of vectors: one module a format, one table of them all. Reading looks at the bytes, not at the name."""
+"""Files of vectors: one table of formats. Reading looks at the content of a file, not at its name."""
 
 from __future__ import annotations
 
-from firthian.vectors.formats.registry import FORMATS, find_format, format_for, read_vectors, sniff, write_vectors
+from firthian.vectors.formats.registry import (
+    FORMATS,
+    find_format,
+    format_for,
+    load,
+    open_vectors,
+    read_vectors,
+    refuse_counts,
+    sniff,
+    write_vectors,
+)
 
-__all__ = ["FORMATS", "find_format", "format_for", "read_vectors", "sniff", "write_vectors"]
+__all__ = [
+    "FORMATS",
+    "find_format",
+    "format_for",
+    "load",
+    "open_vectors",
+    "read_vectors",
+    "refuse_counts",
+    "sniff",
+    "write_vectors",
+]

@@ -1,4 +1,4 @@
-"""What a format is, and what all of them share: targets, words, sources, double words."""
+"""What a format is, and what all formats share: words they can hold, new files, duplicate words, JSON."""
 
 from __future__ import annotations
 
@@ -20,56 +20,57 @@ from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import Provenance, check_state
 from firthian.vectors.vectors import Vectors
 
-#: What to do where a file holds a word twice, with different vectors.
+#: What to do if a file has a word twice, with different vectors.
 DUPLICATES = ("error", "first")
 
-#: Sparse vectors are filled up with zeros for formats that need them dense, and words that share a vector get one each, if
-#: they then take no more than this.
+#: Sparse vectors are made dense for formats that need it, and words that share a vector get one each, up to this size.
 MAX_DENSE_BYTES = 2**30
 
-#: Names a folder for another tool as ours, and keeps the record of the vectors.
+#: The file that marks an export as ours, with the provenance and state of the vectors.
 EXPORT_KIND, EXPORT_MANIFEST = "export", "firthian.json"
 
-#: What a few bytes of a file become may be so many times as large, past what is harmless; more is made to fill memory.
+#: Compressed data may grow by this factor, or to this size; anything beyond is meant to fill memory.
 MAX_EXPANSION, SMALL_BYTES = 100, 2**26
 
 _SPACES = " \t\n\r"
 
-#: Characters by which a file is known not to be text.
+#: Characters that no text file has.
 CONTROL = "".join(map(chr, (*range(0x09), *range(0x0E, 0x20))))
 
-#: JSON and arrays can spell half a character, which is no text.
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+#: JSON and arrays can hold lone surrogates, which are not text.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """A way to keep vectors in a file: how to read and write it, and what it can hold."""
+    """A file format of vectors: how to recognize, read and write it, and what it can hold."""
 
     name: str
     summary: str
     suffixes: tuple[str, ...]
-    #: From a path and a choice of DUPLICATES; None where the format is never read.
+    #: Called with a path and one of DUPLICATES; None if the format is only written.
     read: Callable[[Path, str], Vectors] | None
-    #: To a path that may be written, replacing what is there only on request; takes ``options`` by name.
+    #: Called with the vectors, a path, whether to replace an existing target, and ``options`` by name.
     write: Callable[..., None]
-    #: Whether words may hold spaces, rows may be sparse, and frequencies of words are kept.
+    #: Whether a file or folder has this format, from its path and its first bytes, decompressed (none for a folder).
+    detect: Callable[[Path, bytes], bool] | None = None
+    #: Whether words may contain spaces, rows may be sparse, and word counts are kept.
     spaces: bool = True
     sparse: bool = False
     counts: bool = True
-    #: Characters no word may hold, besides spaces where these may not be; None where any word goes, the empty one too.
+    #: Characters no word may contain, besides spaces if these are not allowed; None if any word, even empty, is valid.
     forbidden: str | None = None
-    #: What else ``write`` may be told.
+    #: Names of further arguments of ``write``.
     options: tuple[str, ...] = ()
 
     def check(self, vectors: Vectors) -> None:
-        """Say what of these vectors the format cannot hold."""
+        """Raise if the format cannot hold these vectors."""
         if not self.sparse and not isinstance(vectors.matrix, np.ndarray):
             size = 4 * len(vectors) * vectors.vector_size
             if size > MAX_DENSE_BYTES:
                 raise FirthianError(
-                    f"the format {self.name} holds no sparse vectors, and dense they would take {size:,} bytes",
-                    hint="keep them as a folder, keep fewer words (--limit), or reduce them by svd",
+                    f"the format {self.name} cannot hold sparse vectors, and dense they would take {size:,} bytes",
+                    hint="use a folder, keep fewer words with `limit`, or reduce the dimensions by svd",
                 )
         forbidden = self.forbidden if self.spaces else _SPACES + (self.forbidden or "")
         if forbidden is not None:
@@ -80,18 +81,16 @@ class Format:
 
 def _check_word(word: str, name: str, forbidden: str) -> None:
     if not word:
-        raise FirthianError(f"the format {name} holds no empty word", hint="leave it out, or use a folder")
+        raise FirthianError(f"the format {name} cannot hold an empty word", hint="remove it, or use a folder")
     odd = next((character for character in word if character in forbidden), None)
     if odd is not None:
         spaces = "spaces" if " " in forbidden else "tabs or line breaks"
         what, remedy = (
-            (spaces, "replace the spaces (--replace-spaces _)")
-            if odd in _SPACES
-            else ("control characters", "rename it")
+            (spaces, "replace them with `replace_spaces=_`") if odd in _SPACES else ("control characters", "rename it")
         )
         raise FirthianError(
-            f"the format {name} holds no words with {what}, such as {word!r}",
-            hint=f"{remedy}, or choose npz, parquet or a folder",
+            f"the format {name} cannot hold words with {what}, such as {word!r}",
+            hint=f"{remedy}, or use npz, parquet or a folder",
         )
     try:
         word.encode()
@@ -101,7 +100,7 @@ def _check_word(word: str, name: str, forbidden: str) -> None:
 
 @contextmanager
 def new_export(vectors: Vectors, target: Path, force: bool, name: str) -> Iterator[Path]:
-    """Return a folder to fill for another tool; it appears whole at the end, with a note of ours on where it is from."""
+    """Create a folder for another tool; it appears when it is complete, with the provenance of the vectors."""
     with new_folder(target, force) as folder:
         yield folder
         note = {
@@ -114,12 +113,12 @@ def new_export(vectors: Vectors, target: Path, force: bool, name: str) -> Iterat
 
 
 def is_ours(folder: Path) -> bool:
-    """Return whether a folder for another tool was written by us."""
+    """Return whether a folder for another tool was written by Firthian."""
     return (folder / EXPORT_MANIFEST).is_file()
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON that anybody may have written."""
+    """Read JSON that any program may have written."""
     try:
         return json.loads(path.read_bytes().decode())
     except OSError as error:
@@ -134,31 +133,31 @@ def write_json(path: Path, value: Any, indent: int | None = None) -> None:
 
 
 def uncertainty_column(vectors: Vectors) -> dict[str, Array]:
-    """Return the column ``uncertainty`` of a table, the relative error of each vector; nothing for vectors that are points."""
+    """Return a column ``uncertainty`` for tables, the relative error of each vector; empty without uncertainty."""
     from firthian.vectors.uncertainty import has_uncertainty, uncertainties
 
     return {"uncertainty": uncertainties(vectors)["relative"].astype(np.float32)} if has_uncertainty(vectors) else {}
 
 
 def chosen_rows(path: Path, stored: Array, rows: Array) -> Array:
-    """Return rows of a matrix in single precision; many words may share a row, but not so many as only to fill memory."""
+    """Return rows of a matrix in single precision; raise if so many words share a row that they would fill memory."""
     room = 4 * rows.size * stored.shape[1]
     if room > MAX_DENSE_BYTES and rows.size > MAX_EXPANSION * len(stored):
         raise damaged(path, f"{rows.size:,} words share {len(stored):,} vectors and would take {room:,} bytes")
-    # All rows in their order stay mapped where they are.
+    # All rows in order stay memory-mapped.
     everything = rows.size == len(stored) and np.array_equal(rows, np.arange(rows.size))
     with np.errstate(over="ignore"):
-        # What single precision cannot hold becomes infinite, which all who read refuse.
+        # Numbers beyond single precision become infinite, which every reader refuses.
         return np.asarray(stored if everything else stored[rows], dtype=np.float32)
 
 
 def damaged(path: Path, why: str) -> FirthianError:
-    """Build the error for a file that is not what it says."""
-    return FirthianError(f"{path} is damaged ({why})", hint="fetch or make it again")
+    """Return the error for a file that contradicts itself."""
+    return FirthianError(f"{path} is damaged ({why})", hint="download or create it again")
 
 
 def join_blocks(blocks: list[Array | None], rows: int, columns: int) -> Array:
-    """Put blocks of rows together; each is dropped as it is copied, so that memory holds the matrix once."""
+    """Concatenate blocks of rows; each is freed once copied, so that memory holds the matrix once."""
     matrix = np.empty((rows, columns), dtype=np.float32)
     at = 0
     for number, block in enumerate(blocks):
@@ -180,14 +179,14 @@ def finish(
     counts: Array | None = None,
     repaired: dict[str, int] | None = None,
 ) -> Vectors:
-    """Make vectors of what a file held; ``place`` says where a row stood, for the error about a double word."""
+    """Build vectors from the content of a file; ``place`` names the place of a row in errors."""
     repaired = {what: times for what, times in (repaired or {}).items() if times}
-    halves = [row for row, word in enumerate(words) if not word.isascii() and _HALF_CHARACTER.search(word)]
-    if halves:
+    broken = [row for row, word in enumerate(words) if not word.isascii() and _SURROGATE.search(word)]
+    if broken:
         words = list(words)
-        for row in halves:
-            words[row] = _HALF_CHARACTER.sub("\ufffd", words[row])
-        repaired["words_not_utf8"] = repaired.get("words_not_utf8", 0) + len(halves)
+        for row in broken:
+            words[row] = _SURROGATE.sub("\ufffd", words[row])
+        repaired["words_not_utf8"] = repaired.get("words_not_utf8", 0) + len(broken)
     keep = _without_duplicates(path, matrix, words, duplicates, place)
     if keep is not None:
         repaired["double_words"] = len(words) - len(keep)
@@ -196,14 +195,14 @@ def finish(
     source: dict[str, Any] = {"file": printable(path.name), "format": name}
     if repaired:
         source["repaired"] = repaired
-    # A folder of ours for another tool still knows where its vectors come from.
+    # An export keeps the provenance of its vectors.
     provenance, state = Provenance(), {}
     if is_ours(path):
         note = read_manifest(path / EXPORT_MANIFEST, EXPORT_KIND)
         try:
             provenance, state = Provenance.from_dict(note.get("provenance")), check_state(note.get("state"))
         except ValueError as error:
-            raise damaged(path / EXPORT_MANIFEST, "it does not say where the vectors come from") from error
+            raise damaged(path / EXPORT_MANIFEST, "it has no valid provenance") from error
     return Vectors(
         matrix, Vocabulary(words, counts), provenance=dataclasses.replace(provenance, source=source), state=state
     )
@@ -212,7 +211,7 @@ def finish(
 def _without_duplicates(
     path: Path, matrix: Array, words: Sequence[str], duplicates: str, place: Callable[[int], str]
 ) -> list[int] | None:
-    """Return the rows to keep, or None for all. A word twice with the same vector is one word; else the user decides."""
+    """Return the rows to keep, or None for all; raise if a word has two vectors, unless ``duplicates`` is ``first``."""
     if len(set(words)) == len(words):
         return None
     first: dict[str, int] = {}
@@ -223,7 +222,7 @@ def _without_duplicates(
             keep.append(row)
         elif duplicates == "error" and not np.array_equal(matrix[earlier], matrix[row]):
             raise FirthianError(
-                f"{path}, {place(row)}: the word {word!r} is there already ({place(earlier)}), with another vector",
-                hint="keep the first of each with duplicates='first' (--duplicates first)",
+                f"{path}, {place(row)}: the word {word!r} has another vector already ({place(earlier)})",
+                hint="keep the first with `duplicates=first`",
             )
     return keep

@@ -1,4 +1,4 @@
-"""gensim's KeyedVectors: both ways in memory; written through gensim, never read, because its files are pickles."""
+"""gensim's KeyedVectors: converted in memory both ways; files are written by gensim, never read: they are pickles."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from firthian.vectors.vectors import Vectors
 
 NAME = "gensim"
 
-#: The attribute, and the extra array of ours, with the variances of the dimensions of each word.
+#: The attribute of gensim, and our extra array, with the variances of each word.
 VARIANCES = "variances"
 
 
 def to_gensim(vectors: Vectors) -> Any:
     """Return a ``gensim.models.KeyedVectors`` with the same words, vectors and counts.
 
-    Vectors that are distributions bring what is known of each word as attributes for ``get_vecattr``: ``trace``,
-    ``log_determinant``, ``effective_dimensions``, ``relative`` (see ``WordUncertainty``) and ``variances``, one number a
-    dimension.
+    Vectors with uncertainty get attributes for ``get_vecattr``: ``trace``, ``log_determinant``, ``effective_dimensions``,
+    ``relative`` (see ``WordUncertainty``) and ``variances``, one number per dimension.
     """
     models = require("gensim.models", "export")
     if not isinstance(vectors.matrix, np.ndarray):
-        raise FirthianError("gensim holds no sparse vectors", hint="reduce their dimensions first, e.g. by svd")
+        raise FirthianError(
+            "gensim cannot hold sparse vectors", hint="reduce their dimensions first, for example by svd"
+        )
     keyed = models.KeyedVectors(vectors.vector_size, count=0, dtype=np.float32)
     keyed.add_vectors(vectors.vocabulary.words, np.array(vectors.matrix))
     counts = vectors.vocabulary.counts
@@ -40,7 +41,7 @@ def to_gensim(vectors: Vectors) -> Any:
             keyed.set_vecattr(word, "count", count)
     if has_uncertainty(vectors):
         attributes = {**uncertainties(vectors), VARIANCES: variances(vectors, slice(None))}
-        # An attribute of several numbers a word has a type of its own, which only the allocation can be told.
+        # An attribute of several numbers per word needs a subarray type, which only the allocation accepts.
         types = [np.dtype((np.float32, values.shape[1:])) for values in attributes.values()]
         keyed.allocate_vecattrs(list(attributes), types)
         for name, values in attributes.items():
@@ -49,7 +50,7 @@ def to_gensim(vectors: Vectors) -> Any:
 
 
 def from_gensim(keyed: Any) -> Vectors:
-    """Take the vectors of a ``KeyedVectors``, or of a model that has one as ``wv``; with their variances, where it has."""
+    """Return the vectors of a ``KeyedVectors``, or of a model with one as ``wv``, with their variances if present."""
     keyed = getattr(keyed, "wv", keyed)
     words = [str(word) for word in keyed.index_to_key]
     matrix = np.array(keyed.vectors[: len(words)], dtype=np.float32)
@@ -63,13 +64,13 @@ def from_gensim(keyed: Any) -> Vectors:
 
 
 def write(vectors: Vectors, path: Path, force: bool) -> None:
-    """Save through gensim; large arrays become files beside the first, and all appear together at the end."""
+    """Save by gensim; large arrays get files beside the first, and all appear when they are complete."""
     check_target(path, force)
     keyed = to_gensim(vectors)
     try:
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.new-", dir=path.absolute().parent) as folder:
             keyed.save(str(Path(folder) / path.name))
-            # Large arrays have files of their own, which may be another model's: all are looked at before any is replaced.
+            # A file of a large array may belong to another model: all are checked before any is replaced.
             files = sorted(Path(folder).iterdir(), reverse=True)
             for file in files:
                 check_target(path.with_name(file.name), force)

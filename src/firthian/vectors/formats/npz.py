@@ -21,12 +21,12 @@ from firthian.vectors.vectors import Vectors
 
 NAME = "npz"
 
-#: numpy gives every word the room of the longest; past this that is no longer sensible.
+#: numpy stores every word in the space of the longest; beyond this size it is refused.
 _MAX_WORDS_BYTES = 2**30
 
 
 def read(path: Path, duplicates: str) -> Vectors:
-    """Read the arrays; their headers must fit the sizes in the archive before any room is made for them."""
+    """Read the arrays; their headers are checked against the archive before memory is allocated."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {item.filename.removesuffix(".npy"): item for item in archive.infolist()}
@@ -43,7 +43,7 @@ def read(path: Path, duplicates: str) -> Vectors:
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError) as error:
         raise damaged(path, str(error) or type(error).__name__) from error
     except UnicodeDecodeError as error:
-        raise damaged(path, "the name of an array is no text") from error
+        raise damaged(path, "the name of an array is not text") from error
     except OSError as error:
         raise from_os_error(error) from error
     words, matrix, counts = arrays["words"], arrays["matrix"], arrays.get("counts")
@@ -54,13 +54,13 @@ def read(path: Path, duplicates: str) -> Vectors:
     if counts is not None and (counts.shape != words.shape or counts.dtype.kind not in "iu"):
         raise damaged(path, "counts are not one whole number a word")
     if words.size and words.view(np.dtype("u4").newbyteorder(words.dtype.byteorder)).max() > sys.maxunicode:
-        raise damaged(path, "a word holds what is no character")
+        raise damaged(path, "a word has a code point beyond Unicode")
     with np.errstate(over="ignore"):
         single = matrix.astype(np.float32, copy=False)
     finite = np.isfinite(single).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise FirthianError(f"{path}, row {row + 1}: it holds a number that is not finite", hint="remove the row")
+        raise FirthianError(f"{path}, row {row + 1}: it has a number that is not finite", hint="remove the row")
     return finish(path, NAME, single, words.tolist(), duplicates, place=lambda row: f"row {row + 1}", counts=counts)
 
 
@@ -79,35 +79,42 @@ def _read_member(path: Path, archive: zipfile.ZipFile, item: zipfile.ZipInfo) ->
             raise damaged(path, f"the header of {item.filename} cannot be read") from error
         if dtype.hasobject:
             raise FirthianError(
-                f"{path}: the array {item.filename} holds Python objects, which could run code when read",
+                f"{path}: the array {item.filename} has Python objects, which could run code when read",
                 hint="save plain arrays: words.astype(str), matrix.astype('float32')",
             )
         if any(size < 0 for size in shape) or math.prod(shape) * dtype.itemsize > item.file_size:
-            raise damaged(path, f"{item.filename} claims the shape {shape}, more than is there")
+            raise damaged(path, f"{item.filename} claims the shape {shape}, more than it contains")
         array = _read_data(file, dtype, math.prod(shape))
     if array.size != math.prod(shape):
-        raise damaged(path, f"{item.filename} is cut short")
+        raise damaged(path, f"{item.filename} is truncated")
     return array.reshape(shape, order="F" if fortran else "C")
 
 
 def _read_data(file: IO[bytes], dtype: np.dtype[Any], number: int) -> Array:
     data = bytearray()
-    wanted = number * dtype.itemsize
-    while len(data) < wanted and (piece := file.read(min(2**24, wanted - len(data)))):
+    size = number * dtype.itemsize
+    while len(data) < size and (piece := file.read(min(2**24, size - len(data)))):
         data += piece
     return np.frombuffer(data, dtype=dtype, count=len(data) // dtype.itemsize if dtype.itemsize else 0)
 
 
 def write(vectors: Vectors, path: Path, force: bool) -> None:
-    """Write the arrays unpacked, so that the same vectors give the same bytes."""
+    """Write the arrays uncompressed, so that the same vectors give the same bytes."""
     words = vectors.vocabulary.words
     longest = max(map(len, words), default=0)
     if 4 * longest * len(words) > _MAX_WORDS_BYTES:
-        raise FirthianError(f"a word of {longest:,} characters is too long for npz", hint="choose parquet or a folder")
+        raise FirthianError(f"a word of {longest:,} characters is too long for npz", hint="use parquet or a folder")
     if any(word.endswith("\0") for word in words):
-        raise FirthianError("npz holds no word that ends with a NUL character", hint="choose parquet or a folder")
+        raise FirthianError("npz cannot hold a word that ends with a NUL character", hint="use parquet or a folder")
     with new_file(path, force) as file:
         np.savez(file, words=np.array(words, dtype=np.str_), matrix=vectors.matrix, counts=vectors.vocabulary.counts)
 
 
-FORMAT = Format(NAME, "numpy arrays: words, matrix, counts", (".npz",), read, write)
+FORMAT = Format(
+    NAME,
+    "numpy arrays: words, matrix, counts",
+    (".npz",),
+    read,
+    write,
+    lambda path, head: head.startswith(b"PK\x03\x04"),
+)

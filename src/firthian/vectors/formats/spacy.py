@@ -1,4 +1,4 @@
-"""spaCy: written as a pipeline with nothing but a tokenizer and vectors; read from any pipeline that has vectors."""
+"""spaCy: written as a pipeline of a tokenizer and vectors; read from any pipeline with vectors."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError, from_os_error, require
+from firthian.vectors.cards import model_card
 from firthian.vectors.formats.base import Format, chosen_rows, damaged, finish, new_export, read_json, write_json
-from firthian.vectors.formats.model_card import model_card
 from firthian.vectors.vectors import Vectors
 
 NAME = "spacy"
 
-#: The files of a table of vectors: the matrix, whose row each hash has, and the texts that were hashed.
+#: The files of a table of vectors: the matrix, the row of each hash, and the texts that were hashed.
 _TABLE = ("vectors", "key2row", "strings.json")
 
-#: spaCy's own name for no language in particular.
+#: spaCy's code for any language.
 _ANY_LANGUAGE = "xx"
 
 
 def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
-    """Return a blank spaCy pipeline with these vectors; ``language`` (``en``, ``de``, …) chooses how it cuts text.
+    """Return a blank spaCy pipeline with these vectors; ``language`` (``en``, ``de``, …) chooses its tokenizer.
 
-    Where no word has a capital, the vectors are looked up by lower-cased words, so that *Tea* finds *tea*.
+    If no word has a capital, vectors are looked up by lower-cased words, so that *Tea* finds *tea*.
     """
     spacy, tables = require("spacy", "export"), require("spacy.vectors", "export")
     words = vectors.vocabulary.words
@@ -34,7 +34,7 @@ def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
         pipeline = spacy.blank(language or _ANY_LANGUAGE)
     except ImportError:
         raise FirthianError(
-            f"spaCy does not know the language {language!r}", hint="give a code such as --language en, or none"
+            f"spaCy does not know the language {language!r}", hint="pass a code such as `language=en`, or none"
         ) from None
     strings = pipeline.vocab.strings
     keys = [strings.add(word) for word in words]
@@ -46,58 +46,58 @@ def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
 
 
 def find_table(path: Path) -> Path | None:
-    """Return the folder that holds a table of vectors: a pipeline has it in its vocabulary; or None."""
+    """Return the folder with a table of vectors, the vocabulary of a pipeline or the folder itself, or None."""
     places = (path / "vocab", path)
     return next((place for place in places if all((place / name).is_file() for name in _TABLE)), None)
 
 
 def read(path: Path, duplicates: str) -> Vectors:
-    """Read the vectors of a pipeline, or of a table that spaCy saved alone; no pipeline is built, no code is run.
+    """Read the vectors of a pipeline, or of a table that spaCy saved alone, without running any code of the pipeline.
 
-    Words come in the order of rows. Several may share one, where vectors were pruned.
+    Words come in the order of rows. Several may share a row if vectors were pruned.
     """
     place = find_table(path)
     if place is None:
-        raise FirthianError(f"{path} is not a spaCy folder with vectors", hint=f"it holds no {' and '.join(_TABLE)}")
+        raise FirthianError(f"{path} is not a spaCy folder with vectors", hint=f"it has no {' and '.join(_TABLE)}")
     settings = read_json(place / "vectors.cfg") if (place / "vectors.cfg").is_file() else {}
     if isinstance(settings, dict) and settings.get("mode") == "floret":
         raise FirthianError(
-            f"{path} holds floret vectors: sums of hashed pieces, no vectors of words",
-            hint="in spaCy ask for the words you need, and save them with savez",
+            f"{path} has floret vectors: sums of hashed pieces, not vectors of words",
+            hint="in spaCy, look up the words you need and save them with numpy.savez",
         )
     stored = _read_matrix(place / "vectors")
     owners = _read_owners(place / "key2row", len(stored))
     strings = read_json(place / "strings.json")
-    if not isinstance(strings, list) or not all(type(one) is str for one in strings):
-        raise damaged(place / "strings.json", "it is no list of texts")
-    # The store hashes words as spaCy did, and knows the names that are symbols of spaCy.
+    if not isinstance(strings, list) or not all(type(item) is str for item in strings):
+        raise damaged(place / "strings.json", "it is not a list of texts")
+    # The store hashes words as spaCy did, including the names of spaCy's symbols.
     try:
         store = require("spacy.strings", "export").StringStore(strings)
     except UnicodeEncodeError as error:
-        raise damaged(place / "strings.json", "it holds half a character") from error
-    found = sorted((row, str(store[key])) for key, row in owners.items() if key in store)
-    rows = np.array([row for row, _ in found], dtype=np.int64)
-    single = chosen_rows(place / "vectors", stored, rows)
-    finite = np.isfinite(single).all(axis=1)
+        raise damaged(place / "strings.json", "it has a lone surrogate") from error
+    named = sorted((row, str(store[key])) for key, row in owners.items() if key in store)
+    rows = np.array([row for row, _ in named], dtype=np.int64)
+    matrix = chosen_rows(place / "vectors", stored, rows)
+    finite = np.isfinite(matrix).all(axis=1)
     if not finite.all():
-        word = found[int(np.argmin(finite))][1]
-        raise FirthianError(f"{path}: the vector of {word!r} is not finite", hint="make the vectors again")
+        word = named[int(np.argmin(finite))][1]
+        raise FirthianError(f"{path}: the vector of {word!r} is not finite", hint="create the vectors again")
     return finish(
-        path, NAME, single, [word for _, word in found], duplicates, place=lambda row: f"row {found[row][0]}",
-        repaired={"vectors_without_a_word": len(owners) - len(found)},
+        path, NAME, matrix, [word for _, word in named], duplicates, place=lambda row: f"row {named[row][0]}",
+        repaired={"vectors_without_a_word": len(owners) - len(named)},
     )  # fmt: skip
 
 
 def _read_matrix(path: Path) -> Array:
     try:
-        # Mapped: the file must be as long as its header says, before any room is made.
+        # Mapped: the length of the file is checked against its header before memory is allocated.
         stored: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise from_os_error(error) from error
     except (ValueError, EOFError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError) as error:
-        raise damaged(path, "it is no array of numbers") from error
+        raise damaged(path, "it is not an array of numbers") from error
     if not isinstance(stored, np.ndarray) or stored.ndim != 2 or stored.dtype.kind != "f":
-        raise damaged(path, "it is no matrix of numbers")
+        raise damaged(path, "it is not a matrix of numbers")
     return stored
 
 
@@ -108,27 +108,27 @@ def _read_owners(path: Path, rows: int) -> dict[int, int]:
         owners = msgpack.msgpack_loads(path.read_bytes())
     except OSError as error:
         raise from_os_error(error) from error
-    except Exception as error:  # The parser has a family of errors of its own, besides those of Python.
-        raise damaged(path, "it is no table") from error
+    except Exception as error:  # The parser has its own errors, besides those of Python.
+        raise damaged(path, "it is not a table") from error
     if not isinstance(owners, dict) or not all(
         type(key) is int and 0 <= key < 2**64 and type(row) is int and 0 <= row < rows for key, row in owners.items()
     ):
-        raise damaged(path, f"it does not give rows below {rows} to words")
+        raise damaged(path, f"it does not map words to rows below {rows}")
     return owners
 
 
 def write(vectors: Vectors, path: Path, force: bool, *, language: str | None = None, **card: Any) -> None:
-    """Write through spaCy."""
+    """Write by spaCy."""
     pipeline = to_spacy(vectors, language)
     text = model_card(vectors, NAME, language=language, **card)
     with new_export(vectors, path, force, NAME) as folder:
         pipeline.to_disk(folder)
-        # spaCy reads from this file how to look words up, but does not write it there.
+        # spaCy reads the attribute for lookups from this file, but does not write it.
         write_json(folder / "vocab" / "vectors.cfg", {"mode": "default", "attr": pipeline.vocab.vectors.attr})
         (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
 
 
 FORMAT = Format(
-    NAME, "a spaCy pipeline", (), read, write, counts=False, forbidden="",
+    NAME, "a spaCy pipeline", (), read, write, lambda path, _: find_table(path) is not None, counts=False, forbidden="",
     options=("name", "language", "license", "scores"),
 )  # fmt: skip

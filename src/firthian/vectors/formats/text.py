@@ -1,14 +1,16 @@
-"""Text with a word and its numbers a line, with or without a header: read in blocks by threads.
+"""Text formats: a line for each word with its numbers; word2vec and fastText have a header, GloVe has none.
 
-The numbers are the last fields of a line, so a word may hold spaces. Anything doubtful is an error with its line.
+Text is read in blocks by threads. The numbers are the last fields of a line, so a word may contain spaces. Anything doubtful
+is an error that names the line.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,23 +21,30 @@ from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Threads
 from firthian.text.files import open_bytes
-from firthian.vectors.formats.base import finish, join_blocks
+from firthian.vectors.formats.base import CONTROL, Format, finish, join_blocks
 from firthian.vectors.vectors import Vectors
 
 #: Text is read in pieces of whole lines of about this size.
 PIECE_BYTES = 4 * 2**20
 
-#: No line of vectors is as long as this; a file without line breaks is not text.
+#: No line of vectors is longer; a file without line breaks is not text.
 _MAX_LINE = 64 * 2**20
 
-#: No vector has more numbers; a line that goes on and on is not cut into all its fields.
+#: No vector has more numbers; a longer line is not split into all its fields.
 _MAX_NUMBERS = 2**20
 
-#: So many lines show how many numbers a line has.
+#: Lines that decide how many numbers a line has.
 _SAMPLE = 100
 
+#: Bytes from which the format of a file is recognized.
+HEAD_BYTES = 4096
+
+_USUAL = "use a file with a word and its numbers on each line"
+
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?")
-# Digits that matched are never given back (++): a field of very many digits and a letter would take the square of its length.
+_HEADER_LINE = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[0-9]+[ \t]+[0-9]+[ \t]*\r?\n")
+_CONTROL = re.compile(b"[" + re.escape(CONTROL.encode()) + b"]")
+# Possessive (++): backtracking over a field of very many digits and a letter would take quadratic time.
 _NUMBER = re.compile(
     rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE
 )
@@ -43,7 +52,7 @@ _NUMBER = re.compile(
 
 @dataclass
 class _Piece:
-    """What one piece of a file held, or the line that cannot be read."""
+    """The content of one piece of a file, or the line that cannot be read."""
 
     values: Array
     words: list[str]
@@ -56,14 +65,14 @@ class _Piece:
 
 @dataclass(frozen=True)
 class Layout:
-    """How many numbers a line has, and what the header promises (None without one)."""
+    """Numbers per line, and the number of words the header promises (None without one)."""
 
     columns: int
     promised: int | None
 
 
 def read_text(path: Path, name: str, duplicates: str) -> Vectors:
-    """Read text vectors, whether there is a header or not."""
+    """Read vectors from text, with or without a header."""
     blocks: list[Array | None] = []
     words: list[str] = []
     lines: list[Array] = []
@@ -82,7 +91,7 @@ def read_text(path: Path, name: str, duplicates: str) -> Vectors:
         for piece in Threads().map(lambda text: _parse(text, layout.columns), everything()):
             if piece.problem:
                 raise FirthianError(
-                    f"{path}, line {done + piece.seen + 1}: {piece.problem}", hint="mend or remove the line"
+                    f"{path}, line {done + piece.seen + 1}: {piece.problem}", hint="fix or remove the line"
                 )
             blocks.append(piece.values)
             words += piece.words
@@ -91,7 +100,7 @@ def read_text(path: Path, name: str, duplicates: str) -> Vectors:
     if layout.promised is not None and len(words) < layout.promised:
         raise FirthianError(
             f"{path}, line {done}: the file ends after {len(words):,} words, its header promises {layout.promised:,}",
-            hint="fetch it again; if it is whole, remove its first line",
+            hint="download it again; if it is complete, remove the header",
         )
     numbers = np.concatenate(lines) if lines else np.empty(0, dtype=np.int64)
     repaired = {
@@ -104,27 +113,25 @@ def read_text(path: Path, name: str, duplicates: str) -> Vectors:
 
 
 def whole_lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Cut a stream into pieces that end with a line."""
+    """Yield pieces of a stream that end at line breaks."""
     carry = b""
     while data := stream.read(PIECE_BYTES):
         carry += data
-        cut = carry.rfind(b"\n") + 1
-        if cut:
-            yield carry[:cut]
-            carry = carry[cut:]
+        end = carry.rfind(b"\n") + 1
+        if end:
+            yield carry[:end]
+            carry = carry[end:]
         elif len(carry) > _MAX_LINE:
-            raise FirthianError(
-                f"{path} has a line of more than 64 MB", hint="give a file with a word and its numbers a line"
-            )
+            raise FirthianError(f"{path} has a line of more than 64 MB", hint=_USUAL)
     if carry:
         yield carry
 
 
 def find_layout(path: Path, start: bytes) -> Layout:
-    """Tell from the first lines whether there is a header, and how many numbers a line has."""
+    """Return from the first lines whether there is a header, and how many numbers a line has."""
     lines = [line for line in start.split(b"\n", _SAMPLE + 1)[: _SAMPLE + 1] if line.strip()]
     if not lines:
-        raise FirthianError(f"{path} is empty", hint="give a file with a word and its numbers a line")
+        raise FirthianError(f"{path} is empty", hint=_USUAL)
     header = _HEADER.fullmatch(lines[0])
     rest = [numbers_in(line) for line in (lines[1:] if header else lines)]
     columns = Counter(rest).most_common(1)[0][0] if rest else 0
@@ -134,8 +141,7 @@ def find_layout(path: Path, start: bytes) -> Layout:
         )
     if rest and columns == 0:
         raise FirthianError(
-            f"{path}, line {1 if header is None else 2}: there are no numbers after the word",
-            hint="give a file with a word and its numbers a line",
+            f"{path}, line {1 if header is None else 2}: there are no numbers after the word", hint=_USUAL
         )
     if header is None:
         return Layout(columns, None)
@@ -143,20 +149,20 @@ def find_layout(path: Path, start: bytes) -> Layout:
     if not rest:
         if promised == 0 and 0 < width <= _MAX_NUMBERS:
             return Layout(width, 0)
-        raise FirthianError(f"{path} ends after its header", hint="fetch it again")
+        raise FirthianError(f"{path} ends after its header", hint="download it again")
     if width == columns:
         return Layout(columns, promised)
     if columns == 1:
-        # Every other line has one number: the first is a word that is a number itself, with its one.
+        # The other lines have one number: the first line is a word that is a number, with its one number.
         return Layout(1, None)
     raise FirthianError(
         f"{path}, line 1: the header says {width} numbers a line, but most lines have {columns}",
-        hint="mend the header, or remove it",
+        hint="fix or remove the header",
     )
 
 
 def numbers_in(line: bytes) -> int:
-    """Count the numbers at the end of a line; the first field is a word even if it looks like a number."""
+    """Return how many numbers end a line; the first field is a word even if it looks like a number."""
     fields = line.rstrip(b" \t\r").replace(b"\t", b" ").rsplit(b" ", _MAX_NUMBERS + 1)
     fields = [fields[0], *filter(None, fields[1:])]
     number = 0
@@ -166,7 +172,7 @@ def numbers_in(line: bytes) -> int:
 
 
 def _parse(text: bytes, columns: int) -> _Piece:
-    """Read one piece; a line needs two bytes a number, which bounds the room before anything is read."""
+    """Read one piece; a line has at least two bytes per number, which bounds the memory in advance."""
     from firthian.kernels import floats as kernel
 
     data = np.frombuffer(text, dtype=np.uint8)
@@ -175,18 +181,18 @@ def _parse(text: bytes, columns: int) -> _Piece:
     words = np.empty(len(text) + 1, dtype=np.uint8)
     starts, lines = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     progress = np.zeros(5, dtype=np.int64)
-    became = kernel.parse_lines(data, values, words, starts, lines, progress)
+    status = kernel.parse_lines(data, values, words, starts, lines, progress)
     rows, seen = int(progress[kernel.ROWS]), int(progress[kernel.LINES])
     values = values[:rows]
-    if progress[kernel.HARD_NUMBERS] and became == kernel.READ:
-        became, rows = _parse_hard_rows(text, values, starts)
-        seen = seen if became == kernel.READ else int(lines[rows])
+    if progress[kernel.HARD_NUMBERS] and status == kernel.READ:
+        status, rows = _parse_hard_rows(text, values, starts)
+        seen = seen if status == kernel.READ else int(lines[rows])
     problem = {
         kernel.READ: "",
         kernel.MALFORMED: f"one of its last {columns} fields is not a number",
-        kernel.NOT_FINITE: "it holds a number that is not finite",
+        kernel.NOT_FINITE: "it has a number that is not finite",
         kernel.SHORT: f"it has fewer than a word and {columns} numbers",
-    }[became]
+    }[status]
     if problem:
         return _Piece(values, [], lines[:0], seen, problem=problem)
     joined = words[: progress[kernel.WORD_BYTES]].tobytes()
@@ -200,7 +206,7 @@ def _parse(text: bytes, columns: int) -> _Piece:
 
 
 def _parse_hard_rows(text: bytes, values: Array, starts: Array) -> tuple[int, int]:
-    """Read the rows in which double arithmetic could not round a number; give what became of them, and the row."""
+    """Parse the rows with a number that double arithmetic could not round; return a status and the row it is about."""
     from firthian.kernels import floats as kernel
 
     with np.errstate(over="ignore"):
@@ -216,7 +222,7 @@ def _parse_hard_rows(text: bytes, values: Array, starts: Array) -> tuple[int, in
 
 
 def write_text(vectors: Vectors, path: Path, force: bool, *, header: bool, end: str = "\n") -> None:
-    """Write a word and its numbers a line; nine digits give back the same single-precision numbers."""
+    """Write a line per word; nine digits preserve single-precision numbers."""
     line = "%s" + " %.9g" * vectors.vector_size + end
     step = 4096
     with new_file(path, force) as file:
@@ -227,3 +233,41 @@ def write_text(vectors: Vectors, path: Path, force: bool, *, header: bool, end: 
             words = vectors.vocabulary.words[first : first + step]
             text = "".join([line % (word, *row) for word, row in zip(words, rows, strict=True)])
             file.write(text.encode())
+
+
+def write_glove(vectors: Vectors, path: Path, force: bool) -> None:
+    """Write GloVe text; without a header, the first line must not look like one."""
+    if not len(vectors):
+        raise FirthianError("cannot write GloVe text without words", hint="use word2vec")
+    first = vectors.vocabulary.words[0]
+    if vectors.vector_size == 1 and first.isdigit():
+        raise FirthianError("the first line of the GloVe text would look like a header", hint="use word2vec")
+    if first.startswith("\ufeff"):
+        raise FirthianError("the GloVe text would begin with a byte order mark", hint="use word2vec")
+    write_text(vectors, path, force, header=False)
+
+
+def detect_kind(path: Path, head: bytes) -> str | None:
+    """Return the name of the format that the first bytes of a file have, or None."""
+    header = _HEADER_LINE.match(head)
+    if header is None:
+        return "glove" if path.is_file() and not _CONTROL.search(head) else None
+    line, end, _ = head[header.end() :].partition(b"\n")
+    complete = bool(end) or len(head) < HEAD_BYTES
+    if _CONTROL.search(head, header.end()) or (complete and line.strip() and not numbers_in(line)):
+        return "word2vec-bin"
+    plain = path.name.lower().removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")
+    return "fasttext-vec" if plain.endswith(".vec") else "word2vec"
+
+
+def _row(name: str, summary: str, suffixes: tuple[str, ...], write: Callable[..., None]) -> Format:
+    return Format(
+        name, summary, suffixes, lambda path, duplicates: read_text(path, name, duplicates), write,
+        lambda path, head: detect_kind(path, head) == name, spaces=False, counts=False, forbidden=CONTROL,
+    )  # fmt: skip
+
+
+WORD2VEC = _row("word2vec", "word2vec text, with a header", (".txt", ".w2v"), partial(write_text, header=True))
+GLOVE = _row("glove", "GloVe text, without a header", (".glove",), write_glove)
+# fastText ends each line with a space. Its .bin is a model, which is not read.
+FASTTEXT = _row("fasttext-vec", "fastText .vec text", (".vec",), partial(write_text, header=True, end=" \n"))

@@ -1,12 +1,12 @@
-"""A ``tokenizer.json`` of Hugging Face's ``tokenizers`` that cuts text as ours does and leaves unknown words out.
+"""A ``tokenizer.json`` for Hugging Face's ``tokenizers`` that tokenizes text as ours does and skips unknown words.
 
-Its steps are those of ``firthian.text.tokenizer``: normalize (NFC), make typographic apostrophes and hyphens plain,
-lower-case, find words. The two agree on every character of the Unicode version that Python knows.
+Its steps are those of ``firthian.text.tokenizer``: normalize (NFC), replace typographic apostrophes and hyphens, lower-case,
+find words. The two agree on every character of Python's Unicode version.
 
-The model is a BPE without merges. With ``ignore_merges`` a word of the vocabulary becomes its number; any other
-falls into single characters, and those without a number are dropped. Words are marked by a first character ``▁``, as
-in SentencePiece, so that no entry is a single character. A word-level model would be plainer, but it needs a number
-for unknown words, and libraries that take means would count it.
+The model is a BPE without merges. With ``ignore_merges`` a word of the vocabulary becomes its number; any other is split into
+characters, which are dropped because they have no number. Words begin with the mark ``▁``, as in SentencePiece, so that no
+entry is a single character. A word-level model would be simpler, but needs a number for unknown words, which libraries that
+compute means would count.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
 MARK = "▁"
 
-#: Variation selectors beyond the ideographs, marks that our tables leave out.
+#: Without the supplementary variation selectors, marks that our tables omit.
 _LETTER = r"[\p{L}\p{M}\p{N}&&[^\x{E0100}-\x{E01EF}]]"
 _JOINER = "['\\-_·\u200c\u200d]"
 
-#: A capital sigma at the end of a word: after a cased letter and before none, whatever marks stand between.
-#: Only Python's lower() knows it; theirs takes character by character. A look back must have a length: up to 4 marks.
+#: A capital sigma at the end of a word: after a cased letter and before none, with any marks between. Python's lower()
+#: handles it; theirs works character by character. A lookbehind must have a bounded length: up to 4 marks.
 _BEHIND = "|".join(r"\p{Cased}" + r"\p{Case_Ignorable}" * marks for marks in range(5))
 _LAST_SIGMA = rf"(?<={_BEHIND})Σ(?!\p{{Case_Ignorable}}*\p{{Cased}})"
 
-#: No character past this one is white space.
+#: The last white space character of Unicode.
 _LAST_SPACE = 0x3000
 
 Json = dict[str, Any]
 
 
 def tokenizer_json(vectors: Vectors, tokenizer: Tokenizer) -> Json:
-    """Describe a tokenizer whose numbers are the rows of ``vectors``."""
+    """Return the description of a tokenizer whose numbers are the rows of ``vectors``."""
     if tokenizer.name == "unicode":
         normalizers, words = _unicode(tokenizer.fold_numbers)
     elif tokenizer.name == "whitespace":
         normalizers, words = _whitespace(tokenizer.fold_numbers)
     else:
         raise FirthianError(
-            f"a tokenizer.json cannot cut text as {tokenizer.name} does",
-            hint="export with --tokenizer whitespace, and give the text as words with spaces between",
+            f"a tokenizer.json cannot tokenize text as {tokenizer.name} does",
+            hint="export with `tokenizer=whitespace`, and encode text with spaces between words",
         )
     lower = [] if tokenizer.keep_case else [_replace({"Regex": _LAST_SIGMA}, "ς"), {"type": "Lowercase"}, _NFC]
     marked = {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": False}
@@ -80,7 +80,7 @@ def tokenizer_json(vectors: Vectors, tokenizer: Tokenizer) -> Json:
 
 
 def mark(word: str) -> str:
-    """Write a word as the vocabulary has it; marks of its own are doubled, so that no two words become one.
+    """Return a word as in the vocabulary; its own marks are doubled, so that no two words become equal.
 
     >>> mark("tea"), mark("▁tea")
     ('▁tea', '▁▁tea')
@@ -90,7 +90,7 @@ def mark(word: str) -> str:
 
 
 def unmark(marked: str) -> str:
-    """Return the word that ``mark`` wrote.
+    """Return the word that ``mark`` encoded.
 
     >>> [unmark(mark(word)) for word in ("tea", "▁tea", "a▁", "▁")]
     ['tea', '▁tea', 'a▁', '▁']
@@ -107,14 +107,14 @@ def _replace(pattern: Json, content: str) -> Json:
 
 
 def _unicode(fold_numbers: bool) -> tuple[tuple[list[Json], list[Json]], str]:
-    """Return what comes before and after lower-casing, and the pattern of a word."""
+    """Return the steps before and after lower-casing, and the pattern of a word."""
     before = [_replace({"Regex": "[\u2019\u02bc]"}, "'"), _replace({"Regex": "[\u2010\u2011]"}, "-")]
     word = f"{_LETTER}+(?:{_JOINER}{_LETTER}+)*"
     if not fold_numbers:
         return (before, []), word
     digits = r"\p{Nd}"
     number = f"(?<!{_LETTER})(?<!{_LETTER}{_JOINER}){digits}+(?:{_JOINER}{digits}+)*(?!{_LETTER})(?!{_JOINER}{_LETTER})"
-    # The sign for a number is no word of any text: what looks like it goes first.
+    # The token for numbers must not occur in a text: what looks like it is removed first.
     return (before, [_replace({"String": "<"}, " "), _replace({"Regex": number}, NUMBER)]), f"{NUMBER}|{word}"
 
 

@@ -1,4 +1,4 @@
-"""word2vec's binary form: a header line, then for each word its bytes, a space, and raw little-endian floats."""
+"""word2vec's binary format: a header line, then for each word its bytes, a space, and little-endian floats."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError
 from firthian.text.files import open_bytes
 from firthian.vectors.formats.base import Format, damaged, finish, join_blocks
+from firthian.vectors.formats.text import detect_kind
 from firthian.vectors.vectors import Vectors
 
 NAME = "word2vec-bin"
@@ -22,7 +23,7 @@ _MAX_WORD = 2**16
 
 
 def read(path: Path, duplicates: str) -> Vectors:
-    """Read piece by piece: memory grows with what is there, not with what the header claims."""
+    """Read piece by piece: memory grows with the content, not with what the header claims."""
     from firthian.kernels import floats as kernel
 
     blocks: list[Array | None] = []
@@ -30,7 +31,7 @@ def read(path: Path, duplicates: str) -> Vectors:
     with open_bytes(str(path)) as stream:
         header = _HEADER.fullmatch(stream.readline(64))
         if header is None:
-            raise damaged(path, "it does not begin with the numbers of words and dimensions")
+            raise damaged(path, "it does not begin with the number of words and of dimensions")
         number, columns = int(header[1]), int(header[2])
         if columns == 0:
             raise damaged(path, "its header says 0 dimensions")
@@ -42,8 +43,9 @@ def read(path: Path, duplicates: str) -> Vectors:
             values = np.empty((room, 4 * columns), dtype=np.uint8)
             names = np.empty(len(carry), dtype=np.uint8)
             ends = np.zeros(room + 1, dtype=np.int64)
-            read_now = np.frombuffer(carry, dtype=np.uint8)
-            rows, used = kernel.parse_entries(read_now, room, columns, values, names, ends[1:])
+            rows, used = kernel.parse_entries(
+                np.frombuffer(carry, dtype=np.uint8), room, columns, values, names, ends[1:]
+            )
             block = values[:rows].view("<f4").astype(np.float32)
             _check_finite(path, block, len(words))
             joined = names.tobytes()
@@ -55,11 +57,11 @@ def read(path: Path, duplicates: str) -> Vectors:
             if rows == 0 and len(carry) > 4 * columns + 1 + _MAX_WORD:
                 raise damaged(path, f"word {len(words) + 1:,} has more than {_MAX_WORD:,} bytes")
         if (carry + stream.read(1)).strip(b"\n"):
-            raise damaged(path, f"there is more after its {number:,} words")
+            raise damaged(path, f"it continues after its {number:,} words")
     matrix = join_blocks(blocks, len(words), columns)
     broken = next((row for row, word in enumerate(words) if "\n" in word), None)
     if broken is not None:
-        raise damaged(path, f"word {broken + 1:,} has a line break in it")
+        raise damaged(path, f"word {broken + 1:,} contains a line break")
     repaired = {"words_not_utf8": sum("\ufffd" in word for word in words)}
     return finish(path, NAME, matrix, words, duplicates, place=lambda row: f"word {row + 1}", repaired=repaired)
 
@@ -68,17 +70,20 @@ def _check_finite(path: Path, block: Array, before: int) -> None:
     finite = np.isfinite(block).all(axis=1)
     if not finite.all():
         raise FirthianError(
-            f"{path}, word {before + int(np.argmin(finite)) + 1}: it holds a number that is not finite",
-            hint="make the file again; a word with a space in it also breaks this format",
+            f"{path}, word {before + int(np.argmin(finite)) + 1}: it has a number that is not finite",
+            hint="create the file again; words with spaces break this format",
         )
 
 
 def write(vectors: Vectors, path: Path, force: bool) -> None:
-    """Write as word2vec does, a line feed after each entry."""
+    """Write as word2vec does, with a line feed after each entry."""
     with new_file(path, force) as file:
         file.write(f"{len(vectors)} {vectors.vector_size}\n".encode())
         for word, row in zip(vectors.vocabulary.words, vectors.matrix, strict=True):
             file.write(word.encode() + b" " + row.astype("<f4").tobytes() + b"\n")
 
 
-FORMAT = Format(NAME, "word2vec binary", (".bin",), read, write, spaces=False, counts=False)
+FORMAT = Format(
+    NAME, "word2vec binary", (".bin",), read, write, lambda path, head: detect_kind(path, head) == NAME, spaces=False,
+    counts=False,
+)  # fmt: skip

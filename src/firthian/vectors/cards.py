@@ -1,7 +1,7 @@
-"""A model card as Hugging Face knows it: a README.md that says what vectors are, where they come from, how good.
+"""Vectors described for people: a Hugging Face model card (Markdown) and the view in a notebook (HTML).
 
-The head is YAML, written as JSON values, which YAML understands. Nothing in a card depends on when or where it was
-written: same vectors, same card.
+The head of a card is YAML, written as JSON values, which YAML includes. Nothing in a card depends on when or where it was
+written: the same vectors have the same card.
 """
 
 from __future__ import annotations
@@ -10,13 +10,21 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from firthian.counts.html import ROWS, notebook_table, shortened
 from firthian.errors import FirthianError, suggest
+from firthian.vectors.provenance import Provenance
+from firthian.vectors.rows import dense_rows
+from firthian.vectors.scores import Row, score_rows
 
 if TYPE_CHECKING:
-    from firthian.evaluate.report import Row
     from firthian.vectors.vectors import Vectors
 
-#: By library: what a hub calls the task, and how the folder is used.
+#: Columns shown in a notebook.
+_SHOWN_COLUMNS = 6
+
+#: By library: the hub's name for the task, and how the folder is used.
 _USES = {
     "model2vec": (
         "feature-extraction",
@@ -49,9 +57,9 @@ def model_card(
     scores: Any = None,
     remarks: tuple[str, ...] = (),
 ) -> str:
-    """Write the card of vectors for a library.
+    """Return the model card of vectors for a library.
 
-    ``scores`` are what ``firthian.evaluate`` gave, or its ``to_dict()``; ``remarks`` further sentences.
+    ``scores`` is the result of ``firthian.evaluate``, or its ``to_dict()``; ``remarks`` are further sentences.
 
     >>> import numpy as np
     >>> from firthian import Vectors, Vocabulary
@@ -64,11 +72,11 @@ def model_card(
     tags: ["word-embeddings", "static-embeddings", "firthian"]
     """
     if library not in _USES:
-        raise FirthianError(f"there is no card for {library!r}", hint=suggest(library, _USES))
+        raise FirthianError(f"there is no model card for {library!r}", hint=suggest(library, _USES))
     task, use = _USES[library]
     recipe = vectors.provenance.recipe
     title = _clean(name or f"Word vectors{f' by {recipe}' if recipe else ''}, {vectors.vector_size} dimensions")
-    rows = score_rows(scores) if scores is not None else []
+    rows = _score_rows(scores) if scores is not None else []
     head = {
         "language": language,
         "license": license,
@@ -92,9 +100,9 @@ def model_card(
         f"```python\n{use}\n```",
         "",
     ]
-    facts = provenance(vectors)
-    if facts:
-        lines += ["## Where they come from", "", *_table(("", ""), facts), ""]
+    origin = facts(vectors.provenance)
+    if origin:
+        lines += ["## Provenance", "", *_table(("", ""), origin), ""]
     if rows:
         shown = [
             (f"{row.suite}: {row.name}", row.measure, row.show(), _coverage(row.covered, row.items)) for row in rows
@@ -103,52 +111,66 @@ def model_card(
     return "\n".join(lines)
 
 
-def provenance(vectors: Vectors) -> list[tuple[str, str]]:
-    """Return (name, value) texts that say where vectors come from; nested values may come from any file."""
-    record = vectors.provenance
-    counts = record.counts
-    corpus, settings = _mapping(counts.get("corpus")), _mapping(counts.get("settings"))
-    vocabulary, source = _mapping(counts.get("vocabulary")), record.source
+def notebook_view(vectors: Vectors) -> str:
+    """Return HTML with the first words, the first numbers of their vectors, and the provenance."""
+    words = vectors.vocabulary.words[:ROWS]
+    rows = dense_rows(vectors.matrix, np.arange(len(words)))
+    counted = bool(np.any(vectors.vocabulary.counts))
+    shown = min(_SHOWN_COLUMNS, vectors.vector_size)
+    more = ["…"] if vectors.vector_size > shown else []
+    cells = [
+        [
+            shortened(word),
+            *([f"{count:,}"] if counted else []),
+            f"{float(np.linalg.norm(row.astype(np.float64))):.3f}",
+            *(f"{value:.3f}" for value in row[:shown]),
+            *more,
+        ]
+        for word, count, row in zip(words, vectors.vocabulary.counts[: len(words)].tolist(), rows, strict=True)
+    ]
+    head = ["word", *(["count"] if counted else []), "length", *(str(i + 1) for i in range(shown)), *more]
+    return notebook_table(repr(vectors), head, cells, len(vectors) - len(words), facts(vectors.provenance))
+
+
+def facts(provenance: Provenance) -> list[tuple[str, str]]:
+    """Return (name, value) pairs for people; nested values may come from any file."""
+    counts, source = provenance.counts, provenance.source
+    corpus, settings, vocabulary = (_mapping(counts.get(name)) for name in ("corpus", "settings", "vocabulary"))
     names = corpus.get("names")
-    named = [str(name) for name in names] if isinstance(names, list) else []
+    listed = [str(name) for name in names] if isinstance(names, list) else []
     counting = ("window", "weighting", "context", "min_count", "max_vocab", "sample", "tokenizer", "keep_case")
-    facts = {
-        "recipe": record.recipe,
-        "paper": record.paper,
-        "options": _pairs(record.options),
-        "seed": record.seed,
-        "corpus": ", ".join(named[:5]) + (", …" if len(named) > 5 else ""),
+    values = {
+        "recipe": provenance.recipe,
+        "paper": provenance.paper,
+        "options": _pairs(provenance.options),
+        "seed": provenance.seed,
+        "corpus": ", ".join(listed[:5]) + (", …" if len(listed) > 5 else ""),
         "corpus, sha256": corpus.get("sha256"),
         "documents": corpus.get("documents"),
         "tokens": corpus.get("tokens"),
         "tokens of kept words": vocabulary.get("tokens"),
         "counting": _pairs({key: settings[key] for key in counting if settings.get(key) is not None}),
         "source": _pairs({key: source[key] for key in ("file", "format") if key in source}),
-        "transforms": "; ".join(_pairs(step) for step in record.transforms),
-        "versions": _pairs(record.versions),
+        "transforms": "; ".join(_pairs(step) for step in provenance.transforms),
+        "versions": _pairs(provenance.versions),
     }
     return [
         (name, f"{value:,}" if type(value) is int and name != "seed" else str(value))
-        for name, value in facts.items()
+        for name, value in values.items()
         if value not in (None, "")
     ]
 
 
-def score_rows(scores: Any) -> list[Row]:
-    """Return the figures of an evaluation of one set of vectors; figures that could not be had are left out."""
-    from firthian.evaluate.report import Evaluation
-
-    if isinstance(scores, Mapping):
-        if "results" in scores or not all(isinstance(part, Mapping) for part in _suites(scores).values()):
-            raise FirthianError("these are not the scores of one set of vectors", hint="firth evaluate VECTORS --json")
-        scores = Evaluation({str(scores.get("vectors", "")): _suites(scores)})
-    if not isinstance(scores, Evaluation) or len(scores.results) != 1:
-        raise FirthianError("these are not the scores of one set of vectors", hint="give what firthian.evaluate gave")
-    return [row for row in scores.rows(sections=False) if row.value is not None]
-
-
-def _suites(scores: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: part for name, part in scores.items() if name not in ("vectors", "notes")}
+def _score_rows(scores: Any) -> list[Row]:
+    """Return the figures of one set of vectors, without those that could not be computed."""
+    scores = scores.to_dict() if hasattr(scores, "to_dict") else scores
+    suites = {key: part for key, part in _mapping(scores).items() if key not in ("vectors", "notes")}
+    if not isinstance(scores, Mapping) or not all(isinstance(part, Mapping) for part in suites.values()):
+        raise FirthianError(
+            "these are not the scores of one set of vectors",
+            hint="pass the result of firthian.evaluate, or of: firth evaluate VECTORS --json",
+        )
+    return [row for row in score_rows(str(scores.get("vectors", "")), suites, sections=False) if row.value is not None]
 
 
 def _result(row: Row) -> dict[str, Any]:
@@ -177,7 +199,7 @@ def _table(head: tuple[str, ...], rows: list[Any]) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """Write text so that Markdown takes it for nothing else."""
+    """Return text escaped for Markdown."""
     plain = " ".join(_clean(text).split())
     for character in "\\`*_[]<>|#&":
         plain = plain.replace(character, "\\" + character)
@@ -185,7 +207,7 @@ def _cell(text: str) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """Take control characters, and halves of characters, out of every text."""
+    """Replace control characters and lone surrogates in every text by spaces."""
     if isinstance(value, str):
         return "".join(character if character.isprintable() else " " for character in value)
     if isinstance(value, list):

@@ -1,0 +1,82 @@
+"""Rows of a matrix, dense or sparse: read, select, measure and scale them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.errors import FirthianError
+from firthian.runtime.executor import Threads
+
+#: Rows that are worked on together; it fixes the order of every sum over rows.
+BLOCK_ROWS = 8192
+
+
+def as_float32(values: Any) -> Any:
+    """Return a vector or matrix in single precision, a sparse one as CSR; nothing is copied that has this form."""
+    if hasattr(values, "tocsr"):
+        import scipy.sparse
+
+        return scipy.sparse.csr_array(values).astype(np.float32, copy=False)
+    try:
+        return np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise FirthianError(
+            f"expected numbers, got {str(values)[:40]!r}", hint="pass an array; most_similar takes words"
+        ) from None
+
+
+def row_slices(rows: int) -> list[slice]:
+    """Return the blocks of rows that are worked on together."""
+    return [slice(first, min(first + BLOCK_ROWS, rows)) for first in range(0, rows, BLOCK_ROWS)]
+
+
+def row_block(matrix: Any, block: slice) -> Any:
+    """Return consecutive rows, sparse or dense, without copying them."""
+    if isinstance(matrix, np.ndarray):
+        return matrix[block]
+    import scipy.sparse
+
+    first, last = block.start, block.stop
+    low, high = int(matrix.indptr[first]), int(matrix.indptr[last])
+    parts = (matrix.data[low:high], matrix.indices[low:high], matrix.indptr[first : last + 1] - low)
+    return scipy.sparse.csr_array(parts, shape=(last - first, matrix.shape[1]))
+
+
+def dense_rows(matrix: Any, ids: Array) -> Array:
+    """Return the chosen rows as a new dense matrix."""
+    rows = matrix[ids]
+    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
+
+
+def scale_to_unit(rows: Array) -> Array:
+    """Return rows scaled to length 1, lengths in their own precision; rows of zeros stay."""
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))
+
+
+def row_norms(matrix: Any, words: Sequence[str]) -> Array:
+    """Return the length of each row; raise an error that names the word if a row is not finite."""
+    rows = int(matrix.shape[0])
+    norms = np.empty(rows, dtype=np.float32)
+
+    def measure(block: slice) -> None:
+        some = row_block(matrix, block)
+        if isinstance(some, np.ndarray):
+            squares = np.einsum("ij,ij->i", some, some)
+        else:
+            squares = np.asarray(some.multiply(some).sum(axis=1)).ravel()
+        norms[block] = np.sqrt(squares)
+
+    for _ in Threads(1 if rows <= BLOCK_ROWS else None).map(measure, row_slices(rows)):
+        pass
+    bad = np.flatnonzero(~np.isfinite(norms))
+    if bad.size:
+        others = f" (nor are those of {bad.size - 1:,} other words)" if bad.size > 1 else ""
+        raise FirthianError(
+            f"the vector of {words[bad[0]]!r} is not finite{others}", hint="remove these words, or train again"
+        )
+    return norms
