@@ -29,6 +29,18 @@ def as_float32(values: Any) -> Any:
         ) from None
 
 
+def as_list(items: Any) -> list[Any]:
+    """Return the words or vectors of a query as a list; a single word or vector becomes a list of one."""
+    if isinstance(items, str):
+        return [items]
+    if isinstance(items, np.ndarray) and items.dtype.kind not in "OU":
+        return [items] if items.ndim < 2 else list(items)
+    try:
+        return list(items)
+    except TypeError:
+        raise FirthianError(f"expected words, got {str(items)[:40]!r}", hint="pass a word or a list of words") from None
+
+
 def row_slices(rows: int) -> list[slice]:
     """Return the blocks of rows that are worked on together."""
     return [slice(first, min(first + BLOCK_ROWS, rows)) for first in range(0, rows, BLOCK_ROWS)]

@@ -17,7 +17,7 @@ from firthian.text.vocabulary import Vocabulary
 from firthian.vectors import transform, uncertainty
 from firthian.vectors.documents import document_vector
 from firthian.vectors.provenance import Provenance
-from firthian.vectors.rows import as_float32, dense_rows, scale_to_unit
+from firthian.vectors.rows import as_float32, as_list, dense_rows, scale_to_unit
 from firthian.vectors.search import Search, cosines_to_unit, three_cos_mul
 from firthian.vectors.store import load_vectors, save_vectors
 from firthian.vectors.uncertainty import Answer, Neighbor, WordUncertainty
@@ -124,7 +124,7 @@ class Vectors:
         if missing not in MISSING:
             raise FirthianError(f"`missing` must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
         numbers: list[int] = []
-        for word in _as_list(words):
+        for word in as_list(words):
             if not isinstance(word, str):
                 raise FirthianError(f"expected a word, got {str(word)[:40]!r}", hint="pass a string such as 'tea'")
             number = self.vocabulary.get(word)
@@ -154,7 +154,7 @@ class Vectors:
         query = np.zeros(self.vector_size, dtype=np.float32)
         excluded: list[int] = []
         for items, sign in ((positive, 1), (negative, -1)):
-            for item in _as_list(items):
+            for item in as_list(items):
                 if isinstance(item, str):
                     numbers = self.numbers([item], missing)
                     query += sign * self.searcher.unit_rows(numbers).sum(axis=0)
@@ -386,18 +386,6 @@ class Vectors:
     def _named(self, results: list[list[tuple[int, float]]]) -> list[Neighbors]:
         words = self.vocabulary.words
         return [[(words[number], score) for number, score in result] for result in results]
-
-
-def _as_list(items: Any) -> list[Any]:
-    """Return the words or vectors of a query as a list; a single word or vector becomes a list of one."""
-    if isinstance(items, str):
-        return [items]
-    if isinstance(items, np.ndarray) and items.dtype.kind not in "OU":
-        return [items] if items.ndim < 2 else list(items)
-    try:
-        return list(items)
-    except TypeError:
-        raise FirthianError(f"expected words, got {str(items)[:40]!r}", hint="pass a word or a list of words") from None
 
 
 def _zero(missing: str) -> str:
