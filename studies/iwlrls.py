@@ -68,14 +68,14 @@ class Bench:
         chosen = find_recipe(recipe)
         settings = chosen.settings({**options, "iterations": iterations})
         model = chosen.load("model")(counts, run, **chosen.part("model", settings))
-        way = Sweeps(IWLRLS(**chosen.part("solver", settings)))
-        factors, seconds = timed(lambda: way.start(model, self.scale.dimension, run))
+        method = Sweeps(IWLRLS(**chosen.part("solver", settings)))
+        factors, seconds = timed(lambda: method.start(model, self.scale.dimension, run))
         found = []
         for iteration in range(iterations):
             values, more = timed(
-                functools.partial(way.first, model, factors, run, "first")
+                functools.partial(method.fit_first, model, factors, run, "first")
                 if iteration == 0
-                else functools.partial(way.further, model, factors, iteration, run)
+                else functools.partial(method.fit_next, model, factors, iteration, run)
             )
             seconds += more
             words = combine(factors.words, factors.contexts, settings["combine"])

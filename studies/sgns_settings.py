@@ -19,7 +19,7 @@ import firthian as ft
 from benchmarks import corpora
 from firthian.datasets import locate
 from firthian.disk.atomic import write_file
-from firthian.learn.likelihood.alternating import remember_start, solution, sweep
+from firthian.learn.likelihood.alternating import make_solution, remember_start, sweep
 from firthian.learn.likelihood.losses import choose_loss
 from firthian.learn.likelihood.updates import choose_update
 from firthian.learn.recipes import find_recipe
@@ -148,7 +148,7 @@ def main(given: Sequence[str] | None = None) -> None:
         size = find_recipe("sgns").usual_dimension(int(data.vocabulary.counts.sum()))
         for epochs, model, factors in on_the_way(data, SWEEPS, size, {}):
             for share in SHARES:
-                words = solution(model, factors, [0.0], share, {}, center=True).words
+                words = make_solution(model, factors, [0.0], share, {}, center=True).words
                 found[f"{epochs}/{share:g}"] = scores(ft.Vectors(words, data.vocabulary))
         return found
 

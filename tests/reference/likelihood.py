@@ -1,4 +1,4 @@
-"""Exponential families, slowly: every pair of a dense matrix, one after another, in doubles."""
+"""Exponential families by their definitions, pair by pair, in double precision."""
 
 from __future__ import annotations
 
@@ -10,8 +10,58 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+def link(family: Any, mu: Any, trials: Any = 1.0) -> Any:
+    """Return eta of a mean."""
+    if family.name == "gaussian":
+        return mu
+    return np.log(mu) - (np.log(trials - mu) if family.name == "binomial" else 0)
+
+
+def inverse(family: Any, eta: Any, trials: Any = 1.0) -> Any:
+    """Return the mean of eta."""
+    if family.name == "gaussian":
+        return eta
+    return trials / (1 + np.exp(-eta)) if family.name == "binomial" else np.exp(eta)
+
+
+def variance(family: Any, mu: Any, trials: Any = 1.0) -> Any:
+    """Return the variance of a count with this mean, up to the dispersion."""
+    formulas = {
+        "poisson": lambda: mu,
+        "tweedie": lambda: mu**family.parameter,
+        "negative-binomial": lambda: mu + mu**2 / family.parameter,
+        "binomial": lambda: mu * (trials - mu) / trials,
+    }
+    return formulas.get(family.name, lambda: np.ones_like(mu))()
+
+
+def response(family: Any, x: Any, mu: Any) -> Any:
+    """Return the pseudo-response z = eta + (x - mu)·(d eta / d mu) of a log link."""
+    return link(family, mu) + (x - mu) / mu
+
+
+def deviance(family: Any, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+    """Return twice the difference in log likelihood between mu = x and this mean."""
+    theta = family.parameter
+    formulas = {
+        "gaussian": lambda: (x - mu) ** 2,
+        "gaussian-log": lambda: (x - mu) ** 2,
+        "poisson": lambda: 2 * (_x_log(x, mu) - x + mu),
+        "tweedie": lambda: family.deviance(x, mu),
+        "negative-binomial": lambda: 2 * (_x_log(x, mu) - (x + theta) * np.log((x + theta) / (mu + theta))),
+        "binomial": lambda: 2 * (_x_log(x, mu) + _x_log(trials - x, trials - mu)),
+    }
+    return formulas[family.name]()
+
+
+def _x_log(x: Any, mu: Any) -> Any:
+    """Return x·log(x/mu), 0 where x is 0."""
+    ratio = np.divide(x, mu, out=np.ones(np.broadcast(x, mu).shape), where=np.asarray(x) > 0)
+    return x * np.log(ratio)
+
+
 def pair_loss(name: str, parameter: float, x: float, eta: float, rho: float) -> float:
-    """Minus the log likelihood of a pair, without what does not depend on eta."""
+    """Return the negative log likelihood of a pair, without terms that do not depend on eta."""
     if name == "gaussian":
         return 0.5 * rho * (x - eta) ** 2
     if name == "binomial":
@@ -27,7 +77,7 @@ def pair_loss(name: str, parameter: float, x: float, eta: float, rho: float) -> 
 
 
 def total_loss(family: Any, x: Array, u: Array, c: Array, a: Array, b: Array, rho: Array) -> float:
-    """The loss of all pairs."""
+    """Return the loss of all pairs."""
     return math.fsum(
         pair_loss(family.name, family.parameter, x[i, j], u[i] @ c[j] + a[i] + b[j], rho[i, j])
         for i in range(len(x))

@@ -136,7 +136,7 @@ def test_the_expansion_is_exact_for_squares_and_close_otherwise(name):
     assert close.losses.sum() == pytest.approx(exact.losses.sum(), rel=tolerance)
     difference = np.linalg.norm(close.vectors - exact.vectors) / np.linalg.norm(exact.vectors)
     assert difference < tolerance
-    # the quadratic has the curvature of rho·phi, (2 - p)·h; of seen pairs the expected curvature h is taken
+    # the quadratic has the curvature of rho·phi, (2 - p)·h; seen pairs have the expected curvature h
     eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
     curvature = model.family.curvature(matrix, eta, rho)
     expected = np.where(matrix > 0, 1, model.family.share_power or 1) * curvature
@@ -427,11 +427,11 @@ def test_more_iterations_fit_better_and_early_stop_keeps_the_best():
     full = IWLRLS(iterations=8).solve(ef.tweedie(counts, ALONE), DIMENSION, ALONE)
     assert full.objective[-1] < full.objective[0]
     stopped = IWLRLS(iterations=8, early_stop=True).solve(ef.tweedie(counts, ALONE), DIMENSION, ALONE)
-    judged = stopped.stats["held_out_loss"]
-    assert judged[stopped.stats["stopped_at"] - 1] == min(judged)
+    validation = stopped.stats["held_out_loss"]
+    assert validation[stopped.stats["stopped_at"] - 1] == min(validation)
     assert len(stopped.objective) == stopped.stats["stopped_at"] - 1
     # the first iteration leaves unseen pairs alone, which shows on them
-    assert judged[0] > min(judged)
+    assert validation[0] > min(validation)
 
 
 def test_the_power_is_estimated_on_held_out_pairs():

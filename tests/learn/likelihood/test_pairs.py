@@ -25,18 +25,18 @@ def test_held_out_loss_follows_the_loss_under_the_truth():
     counts = counts_of(rng.poisson(truth), context="left")
     model = ef.poisson(counts, ALONE)
     model, held_out = model.hold_out(0.3)
-    judge = ValidationLoss(model, held_out)
+    validate = ValidationLoss(model, held_out)
     method = Sweeps(IWLRLS(iterations=8))
     factors = method.start(model, 4, ALONE)
-    method.first(model, factors, ALONE, "first")
-    judged, expected = [], []
+    method.fit_first(model, factors, ALONE, "first")
+    validation, expected = [], []
     for iteration in range(1, 8):
         eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
         expected.append(float((np.exp(eta) - truth * eta).sum() / counts.total))
-        judged.append(judge(factors))
-        method.further(model, factors, iteration, ALONE)
-    assert spearmanr(judged, expected)[0] > 0.9
-    assert expected[int(np.argmin(judged))] < min(expected) + 0.02 * (expected[0] - min(expected))
+        validation.append(validate(factors))
+        method.fit_next(model, factors, iteration, ALONE)
+    assert spearmanr(validation, expected)[0] > 0.9
+    assert expected[int(np.argmin(validation))] < min(expected) + 0.02 * (expected[0] - min(expected))
 
 
 def test_unseen_cells_are_unseen_and_stand_for_all_of_them():
@@ -75,7 +75,7 @@ def test_zeros_are_drawn_anew_in_every_iteration():
     method = Sweeps(IWLRLS(iterations=4, unseen="sampled", sampled_zeros=8))
     method.loss = Recording(8)
     factors = method.start(model, 4, ALONE)
-    method.first(model, factors, ALONE, "first")
+    method.fit_first(model, factors, ALONE, "first")
     for iteration in (1, 2, 3):
-        method.further(model, factors, iteration, ALONE)
+        method.fit_next(model, factors, iteration, ALONE)
     assert set(turns) == {0, 1, 2, 3, 4, 5, 6}

@@ -18,6 +18,7 @@ from firthian.learn.stochastic.cells import PARTS
 from firthian.runtime.executor import Threads
 from firthian.runtime.run import Run
 from tests.learn.common import counts_of, random_counts
+from tests.reference import likelihood as twin
 
 ALONE = Run(executor=Threads(1))
 DIMENSION = 3
@@ -57,7 +58,7 @@ def test_seen_pairs_get_the_weights_and_responses_of_the_family(context):
     assert np.array_equal(np.sort(rows * 25 + columns), np.flatnonzero(matrix))
     eta = factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias
     mu, x = np.exp(eta[rows, columns]), matrix[rows, columns]
-    expected = model.family.response(x, mu)
+    expected = twin.response(model.family, x, mu)
     far = expected - np.log(mu) > LONGEST_RESPONSE
     assert np.allclose(response[~far], expected[~far], rtol=1e-4, atol=1e-4)
     assert np.allclose(response[far], np.log(mu[far]) + LONGEST_RESPONSE, rtol=1e-4)
@@ -67,7 +68,7 @@ def test_seen_pairs_get_the_weights_and_responses_of_the_family(context):
 
 @pytest.mark.parametrize("recipe", ["tweedie", "poisson"])
 def test_weights_need_not_be_truncated(recipe):
-    """Sweeps do not mind how small all weights are; none scales them by the largest count, for those who do."""
+    """Sweeps do not depend on the scale of the weights; ``none`` scales them by the largest count for Adagrad, which does."""
     _, counts = random_counts(40)
     options = {"vector_size": 4, "iterations": 1, "epochs": 4}
     none, huge = (ft.train(counts, recipe, truncate_weights=limit, **options) for limit in ("none", 1e9))
@@ -137,7 +138,7 @@ def test_adagrad_and_conjugate_gradients_end_at_one_value_from_a_common_start():
     start = random_factors(model)
     before = losses.SeenOnly().values(FirstProblem(model).side("words", start), ALONE, 0).sum()
     first, second = (Factors(*(part.copy() for part in vars(start).values())) for _ in range(2))
-    passes = AdagradSquares(400, 0.1, losses.Expanded()).first(model, first, ALONE)
+    passes = AdagradSquares(400, 0.1, losses.Expanded()).fit_first(model, first, ALONE)
     sweeps = sweep(FirstProblem(model), second, losses.SeenOnly(), ConjugateGradients(4), 60, 0.0, ALONE)
     # the planted model fits exactly
     assert passes[-1] < 1e-3 * before
@@ -166,7 +167,7 @@ def test_biases_that_are_not_fitted_stay_at_the_marginals():
     for bias in ("none", "row", "both"):
         model = ef.tweedie(counts, ALONE, bias=bias)
         factors = random_factors(model)
-        AdagradSquares(3, 0.1, losses.Expanded()).first(model, factors, ALONE)
+        AdagradSquares(3, 0.1, losses.Expanded()).fit_first(model, factors, ALONE)
         rows, columns = model.marginals()
         assert np.allclose(factors.word_bias, rows, atol=1e-6) == (bias == "none")
         assert np.allclose(factors.context_bias, columns, atol=1e-6) == (bias != "both")
@@ -186,8 +187,8 @@ def test_adagrad_stops_early_and_finds_a_power_too():
     _, counts = random_counts(60)
     solver = IWLRLS(iterations=4, solver="adagrad", epochs=4, early_stop=True)
     stopped = solver.solve(ef.tweedie(counts, ALONE, power="auto"), DIMENSION, ALONE)
-    judged = stopped.stats["held_out_loss"]
-    assert judged[stopped.stats["stopped_at"] - 1] == min(judged)
+    validation = stopped.stats["held_out_loss"]
+    assert validation[stopped.stats["stopped_at"] - 1] == min(validation)
     assert 1 < stopped.stats["power"] < 2
 
 

@@ -48,7 +48,7 @@ class FactorModel(TwoSided, Protocol):
     bias: str
 
     def stats(self) -> dict[str, Any]:
-        """Return facts for the record."""
+        """Return statistics for the record."""
 
 
 class StartingModel(FactorModel, Protocol):
@@ -116,7 +116,7 @@ class Alternating:
             model, factors, self.loss_for(model, factors), update, self.epochs_for(model), self.ridge, run
         )
         stats = {"unseen": self.unseen, "halved_rows": update.halved, "kept_rows": update.kept, "damping": damping}
-        return solution(model, factors, objective, self.combine, stats, self.center)
+        return make_solution(model, factors, objective, self.combine, stats, self.center)
 
     @staticmethod
     def usual_epochs(settings: Mapping[str, Any], tokens: int) -> int:
@@ -162,7 +162,7 @@ class AMEMF:
         )
         factors = Factors(words, contexts, np.zeros(model.words), np.zeros(model.words))
         objective = sweep(model, factors, losses.Exact(), GradientDescent(self.rate), self.epochs, self.ridge, run)
-        return solution(model, factors, objective, self.combine, {"unseen": "exact"})
+        return make_solution(model, factors, objective, self.combine, {"unseen": "exact"})
 
 
 def remember_start(model: StartingModel, dimension: int, run: Run) -> Factors:
@@ -223,7 +223,7 @@ def _objective(values: Array, factors: Factors, ridge: float, sweeps: int) -> fl
     return total
 
 
-def solution(
+def make_solution(
     model: FactorModel,
     factors: Factors,
     objective: list[float],

@@ -1,9 +1,8 @@
 """Exponential dispersion families: the distribution of a count, given its mean.
 
-A family defines the mean as a function of the linear predictor eta (``inverse``), the variance as a function of the mean, and
-with these the weights h and pseudo-responses z of iteratively reweighted least squares, and the loss with its derivatives.
-x is an observed count, mu its mean; the binomial family also needs the number of trials n (``trials``), where
-mu = n·pi. Counts x may be any non-negative real numbers.
+A family has a link, which maps the mean mu to the linear predictor eta, and a variance for each mean. These define the weights
+h of iteratively reweighted least squares, and the loss of a count x with its derivatives. The binomial family has n = rho + x
+trials, and mu = n·pi. Counts may be any non-negative real numbers.
 """
 
 from __future__ import annotations
@@ -28,28 +27,8 @@ class Family:
     #: The loss of an unseen pair is exp(share_power·(a + b))·phi(u·c).
     share_power: float = 0.0
 
-    def link(self, mu: Any, trials: Any = 1.0) -> Any:
-        """Return eta of a mean."""
-        return np.log(mu)
-
-    def inverse(self, eta: Any, trials: Any = 1.0) -> Any:
-        """Return the mean of eta."""
-        return np.exp(eta)
-
-    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
-        """Return the variance of a count with this mean, up to the dispersion."""
-        raise NotImplementedError
-
-    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+    def weight(self, mu: Any) -> Any:
         """Return h = (d mu / d eta)² / variance."""
-        raise NotImplementedError
-
-    def response(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """Return z = eta + (x - mu)·(d eta / d mu)."""
-        return self.link(mu, trials) + (x - mu) / mu
-
-    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """Return twice the difference in log likelihood between mu = x and this mean."""
         raise NotImplementedError
 
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
@@ -74,29 +53,9 @@ class Gaussian(Family):
 
     name, code, biases = "gaussian", 0, ("none",)
 
-    def link(self, mu: Any, trials: Any = 1.0) -> Any:
-        """The mean itself."""
-        return mu
-
-    def inverse(self, eta: Any, trials: Any = 1.0) -> Any:
-        """The predictor itself."""
-        return eta
-
-    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
-        """1."""
-        return np.ones_like(mu)
-
-    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+    def weight(self, mu: Any) -> Any:
         """1, for every pair, seen or not."""
         return np.ones_like(mu)
-
-    def response(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """z = x."""
-        return x + np.zeros_like(mu)
-
-    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """(x - mu)²."""
-        return (x - mu) ** 2
 
     def loss(self, x: Any, eta: Any, rho: Any = 1.0) -> Any:
         """rho·(x - eta)²/2, where rho is a weight."""
@@ -120,17 +79,9 @@ class Poisson(Family):
 
     name, code, share_power = "poisson", 1, 1.0
 
-    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
+    def weight(self, mu: Any) -> Any:
         """mu."""
         return mu
-
-    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
-        """mu."""
-        return mu
-
-    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """2·(x·log(x/mu) - x + mu)."""
-        return 2 * (_x_log(x, mu) - x + mu)
 
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """mu - x·eta."""
@@ -162,15 +113,11 @@ class Tweedie(Family):
         self.parameter = power
         self.share_power = 2 - power
 
-    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
-        """mu^p."""
-        return mu**self.parameter
-
-    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+    def weight(self, mu: Any) -> Any:
         """mu^(2-p)."""
         return mu ** (2 - self.parameter)
 
-    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
+    def deviance(self, x: Any, mu: Any) -> Any:
         """2·(x^(2-p)/((1-p)(2-p)) - x·mu^(1-p)/(1-p) + mu^(2-p)/(2-p))."""
         p = self.parameter
         return 2 * (x ** (2 - p) / ((1 - p) * (2 - p)) - x * mu ** (1 - p) / (1 - p) + mu ** (2 - p) / (2 - p))
@@ -201,10 +148,6 @@ class LogGaussian(Tweedie):
     def __init__(self) -> None:
         self.parameter, self.share_power = 0.0, 2.0
 
-    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
-        """1."""
-        return np.ones_like(mu)
-
 
 class NegativeBinomial(Family):
     """Variance mu + mu²/theta, log link. The paper uses Poisson's weight; the correct one is mu/(1 + mu/theta)."""
@@ -216,18 +159,9 @@ class NegativeBinomial(Family):
             raise FirthianError(f"`theta` must be positive, got {theta!r}", hint="large values approach Poisson")
         self.parameter = theta
 
-    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
-        """mu + mu²/theta."""
-        return mu + mu**2 / self.parameter
-
-    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
+    def weight(self, mu: Any) -> Any:
         """mu/(1 + mu/theta)."""
         return mu / (1 + mu / self.parameter)
-
-    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """2·(x·log(x/mu) - (x + theta)·log((x + theta)/(mu + theta)))."""
-        theta = self.parameter
-        return 2 * (_x_log(x, mu) - (x + theta) * np.log((x + theta) / (mu + theta)))
 
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """(x + theta)·log(1 + mu/theta) - x·eta."""
@@ -248,30 +182,6 @@ class Binomial(Family):
     """n trials with probability pi, logit link; n = rho + x is SGNS and EMF. The paper's weight lacks the n."""
 
     name, code, biases = "binomial", 3, ("none",)
-
-    def link(self, mu: Any, trials: Any = 1.0) -> Any:
-        """log(pi / (1 - pi))."""
-        return np.log(mu) - np.log(trials - mu)
-
-    def inverse(self, eta: Any, trials: Any = 1.0) -> Any:
-        """n·sigma(eta)."""
-        return trials * _sigma(eta)
-
-    def variance(self, mu: Any, trials: Any = 1.0) -> Any:
-        """n·pi·(1 - pi)."""
-        return mu * (trials - mu) / trials
-
-    def weight(self, mu: Any, trials: Any = 1.0) -> Any:
-        """n·pi·(1 - pi)."""
-        return self.variance(mu, trials)
-
-    def response(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """logit(pi) + (x/n - pi)/(pi(1 - pi))."""
-        return self.link(mu, trials) + (x - mu) / self.variance(mu, trials)
-
-    def deviance(self, x: Any, mu: Any, trials: Any = 1.0) -> Any:
-        """2·(x·log(x/mu) + (n - x)·log((n - x)/(n - mu)))."""
-        return 2 * (_x_log(x, mu) + _x_log(trials - x, trials - mu))
 
     def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
         """(rho + x)·log(1 + e^eta) - x·eta."""
@@ -305,9 +215,3 @@ def _sigma(eta: Any) -> Any:
 
 def _softplus(eta: Any) -> Any:
     return np.maximum(eta, 0) + np.log1p(np.exp(-np.abs(eta)))
-
-
-def _x_log(x: Any, mu: Any) -> Any:
-    """Return x·log(x/mu), 0 where x is 0."""
-    ratio = np.divide(x, mu, out=np.ones(np.broadcast(x, mu).shape), where=np.asarray(x) > 0)
-    return x * np.log(ratio)

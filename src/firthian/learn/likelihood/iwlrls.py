@@ -18,7 +18,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.disk.checkpoints import State
 from firthian.errors import FirthianError
-from firthian.learn.likelihood.alternating import Ridge, SampledZeros, Unseen, remember_start, solution, sweep
+from firthian.learn.likelihood.alternating import Ridge, SampledZeros, Unseen, make_solution, remember_start, sweep
 from firthian.learn.likelihood.families import Tweedie
 from firthian.learn.likelihood.losses import SeenOnly, check_dense, choose_loss
 from firthian.learn.likelihood.model import Factors
@@ -103,61 +103,61 @@ class IWLRLS:
         fitted, held_out = _hold_out(model) if self.early_stop or model.estimates_power else (model, None)
         start = method.start(fitted, dimension, run)
         factors = start.copy()
-        objective = method.first(fitted, factors, run, "first")
+        objective = method.fit_first(fitted, factors, run, "first")
         if model.estimates_power and held_out is not None:
             stats["power"], stats["profile"] = estimate_power(held_out, factors)
             fitted = (fitted if self.early_stop else model).with_family(Tweedie(stats["power"]))
             factors = start.copy()
-            objective = method.first(fitted, factors, run, "first-again")
+            objective = method.fit_first(fitted, factors, run, "first-again")
         if self.iterations > 1:
             stats["first_iteration"] = objective[1:]
-            judge = ValidationLoss(fitted, held_out) if self.early_stop and held_out is not None else None
-            factors, likelihood, facts = self._iterate(fitted, factors, judge, method, run)
-            stats |= facts
+            validate = ValidationLoss(fitted, held_out) if self.early_stop and held_out is not None else None
+            factors, likelihood, more = self._iterate(fitted, factors, validate, method, run)
+            stats |= more
             # if the first iteration is the best, its own objective is what was minimized
-            objective = objective if facts.get("stopped_at") == 1 else likelihood
-        return solution(fitted, factors, objective, self.combine, stats | method.facts())
+            objective = objective if more.get("stopped_at") == 1 else likelihood
+        return make_solution(fitted, factors, objective, self.combine, stats | method.stats())
 
     def _iterate(
         self,
         model: ReweightedModel,
         factors: Factors,
-        judge: ValidationLoss | None,
+        validate: ValidationLoss | None,
         method: Sweeps | AdagradSquares,
         run: Run,
     ) -> tuple[Factors, list[float], dict[str, Any]]:
-        """Take the iterations after the first; return factors, objective and facts, of the best one if there is a judge."""
+        """Take further iterations; return factors, objective and statistics, of the best one if they are validated."""
         best: Best | None = None
-        judged: list[float] = []
+        validation: list[float] = []
         objective: list[float] = []
-        if judge is not None:
-            judged = [judge(factors)]
-            best = judged[0], 0, factors.copy()
+        if validate is not None:
+            validation = [validate(factors)]
+            best = validation[0], 0, factors.copy()
         stage, inside = run.stage("further"), run.within("further")
         state = stage.restore()
         if state is not None:
             best = _restore(state, factors)
             method.resume(state.values["method"])
-            judged, objective = list(state.values["judged"]), list(state.values["objective"])
+            validation, objective = list(state.values["validation"]), list(state.values["objective"])
         for iteration in range(1 if state is None else state.step + 1, self.iterations):
-            values = method.further(model, factors, iteration, inside)
+            values = method.fit_next(model, factors, iteration, inside)
             objective += values if not objective else values[1:]
-            if judge is not None and best is not None:
-                judged.append(judge(factors))
-                if not judged[-1] < best[0]:
+            if validate is not None and best is not None:
+                validation.append(validate(factors))
+                if not validation[-1] < best[0]:
                     break
-                best = judged[-1], iteration, factors.copy()
+                best = validation[-1], iteration, factors.copy()
             stage.save(
                 iteration,
                 functools.partial(_arrays, factors, best),
                 objective=objective,
-                judged=judged,
+                validation=validation,
                 best=None if best is None else best[:2],
-                method=method.facts(),
+                method=method.stats(),
             )
         if best is None:
             return factors, objective, {}
-        return best[2], objective[: best[1] + 1], {"held_out_loss": judged, "stopped_at": best[1] + 1}
+        return best[2], objective[: best[1] + 1], {"held_out_loss": validation, "stopped_at": best[1] + 1}
 
 
 class ValidationLoss:
@@ -188,26 +188,26 @@ class Sweeps:
         """Return the model's own start."""
         return remember_start(model, dimension, run)
 
-    def first(self, model: ReweightedModel, factors: Factors, run: Run, name: str) -> list[float]:
+    def fit_first(self, model: ReweightedModel, factors: Factors, run: Run, name: str) -> list[float]:
         """Fit the seen pairs; return the objective at the start and after each sweep."""
         settings = self.settings
         update, epochs = ConjugateGradients(settings.cg_steps), settings.epoch_count()
         return sweep(FirstProblem(model), factors, SeenOnly(), update, epochs, settings.ridge, run, name)
 
-    def further(self, model: ReweightedModel, factors: Factors, iteration: int, run: Run) -> list[float]:
+    def fit_next(self, model: ReweightedModel, factors: Factors, iteration: int, run: Run) -> list[float]:
         """Take one sweep on the likelihood of all pairs; return it before and after."""
         name, turns = f"sweep-{iteration}", 2 * (iteration - 1)
         return sweep(model, factors, self.loss, self.update, 1, self.settings.ridge, run, name, turns)
 
-    def facts(self) -> dict[str, Any]:
-        """Return facts for the record, which ``resume`` takes back."""
+    def stats(self) -> dict[str, Any]:
+        """Return statistics for the record, which ``resume`` takes back."""
         if self.settings.iterations == 1:
             return {}
         return {"halved_rows": self.update.halved, "kept_rows": self.update.kept}
 
-    def resume(self, facts: dict[str, Any]) -> None:
-        """Restore saved facts."""
-        self.update.halved, self.update.kept = facts["halved_rows"], facts["kept_rows"]
+    def resume(self, stats: dict[str, Any]) -> None:
+        """Restore saved statistics."""
+        self.update.halved, self.update.kept = stats["halved_rows"], stats["kept_rows"]
 
 
 def _hold_out(model: ReweightedModel) -> tuple[ReweightedModel, HeldOut]:
@@ -233,8 +233,8 @@ def _restore(state: State, factors: Factors) -> Best | None:
         part[...] = state.arrays[name]
     if state.values["best"] is None:
         return None
-    judged, iteration = state.values["best"]
-    return judged, iteration, Factors(**{name: np.array(state.arrays[f"best_{name}"]) for name in vars(factors)})
+    validation, iteration = state.values["best"]
+    return validation, iteration, Factors(**{name: np.array(state.arrays[f"best_{name}"]) for name in vars(factors)})
 
 
 def estimate_power(held_out: HeldOut, factors: Factors) -> tuple[float, list[float]]:

@@ -217,7 +217,7 @@ class ExponentialFamily:
         return draw_unseen(self.pairs, self.row_sums, self.column_sums, number, self.run.generator(_UNSEEN_CELLS))
 
     def stats(self) -> dict[str, Any]:
-        """Return facts for the record."""
+        """Return statistics for the record."""
         return {"family": self.family.name, "pairs": int(self.pairs.values.size)}
 
 

@@ -76,7 +76,7 @@ class SupervisedEMF:
             )
 
     def stats(self) -> dict[str, Any]:
-        """Return facts for the record."""
+        """Return statistics for the record."""
         analogies = self.analogies
         return {**self.model.stats(), "analogies": len(analogies.ids), "unknown_analogies": analogies.unknown}
 

@@ -115,7 +115,7 @@ class AdagradSquares:
         )
         return Factors(words, contexts, *model.marginals())
 
-    def first(self, model: ReweightedModel, factors: Factors, run: Run, name: str = "first") -> list[float]:
+    def fit_first(self, model: ReweightedModel, factors: Factors, run: Run, name: str = "first") -> list[float]:
         """Fit the seen pairs; return the objective at the start and after each pass."""
         problem = FirstProblem(model)
         before = SeenOnly().values(problem.side("words", factors), run, 0).sum()
@@ -126,7 +126,7 @@ class AdagradSquares:
         self.passes = [self._fit(model, factors, data, 0, run, name)]
         return [float(before), *self.passes[0]]
 
-    def further(self, model: ReweightedModel, factors: Factors, iteration: int, run: Run) -> list[float]:
+    def fit_next(self, model: ReweightedModel, factors: Factors, iteration: int, run: Run) -> list[float]:
         """Fit all pairs with current weights and responses; return the loss of all pairs before and after."""
         before = self._total_loss(model, factors, run)
         seen, drawn = self._seen(model, factors, run), self._drawn(model, factors, iteration, run)
@@ -135,14 +135,14 @@ class AdagradSquares:
         self.passes.append(self._fit(model, factors, data, iteration, run, f"passes-{iteration}"))
         return [before, self._total_loss(model, factors, run)]
 
-    def facts(self) -> dict[str, Any]:
-        """Return facts for the record, which ``resume`` takes back."""
+    def stats(self) -> dict[str, Any]:
+        """Return statistics for the record, which ``resume`` takes back."""
         return {name: getattr(self, name) for name in ("passes", "clipped_responses", "clipped_weights")}
 
-    def resume(self, facts: dict[str, Any]) -> None:
-        """Restore saved facts."""
-        self.passes = list(facts["passes"])
-        self.clipped_responses, self.clipped_weights = facts["clipped_responses"], facts["clipped_weights"]
+    def resume(self, stats: dict[str, Any]) -> None:
+        """Restore saved statistics."""
+        self.passes = list(stats["passes"])
+        self.clipped_responses, self.clipped_weights = stats["clipped_responses"], stats["clipped_weights"]
 
     def _total_loss(self, model: ReweightedModel, factors: Factors, run: Run) -> float:
         return float(self.loss.values(model.side("words", factors), run, 0).sum())
