@@ -152,7 +152,7 @@ def test_questions_that_occur_twice_count_twice():
 
 
 def test_no_covered_question_is_an_error(vectors):
-    with pytest.raises(FirthianError, match="covers not one item"):
+    with pytest.raises(FirthianError, match="covers no item"):
         ask(vectors, capitals())
 
 

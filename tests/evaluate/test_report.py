@@ -13,7 +13,7 @@ import pytest
 
 import firthian as ft
 from firthian.errors import FirthianError
-from firthian.evaluate import Evaluation, Pairs, Suite, suites
+from firthian.evaluate import SUITES, Evaluation, Pairs, Suite
 from firthian.evaluate.report import show_p
 from firthian.vectors.provenance import Provenance
 from firthian.vectors.vectors import Vectors
@@ -180,7 +180,7 @@ def fake_suite(vectors, options, run):
 
 def test_another_suite_is_one_row(monkeypatch):
     added = Suite("classification", f"{__name__}:fake_suite", ("tasks",))
-    monkeypatch.setitem(suites.SUITES, "classification", added)
+    monkeypatch.setitem(SUITES, "classification", added)
     monkeypatch.setattr(Suite, "load", lambda self: fake_suite)
     result = ft.evaluate(planted(), "classification", tasks="imdb")
     expected = {"pa": {"accuracy": 0.9, "macro_f1": 0.8, "params": {"lam": 3}}, "words": 1234}
@@ -195,7 +195,7 @@ def test_another_suite_is_one_row(monkeypatch):
 
 
 def test_suites_are_loaded_by_name():
-    for suite in suites.SUITES.values():
+    for suite in SUITES.values():
         assert callable(suite.load())
 
 

@@ -63,7 +63,7 @@ def test_the_product_kernel_is_a_gaussian_density(form):
 
 def test_the_product_kernel_says_what_it_lacks(vectors):
     ids = np.array([[0, 1]])
-    with pytest.raises(FirthianError, match="neither covariances nor variances"):
+    with pytest.raises(FirthianError, match="with covariances or variances"):
         score_pairs(vectors, ids, "product-kernel")
     bad = {"variances": np.ones((200, 3))}
     with pytest.raises(FirthianError, match="have shape"):
@@ -137,13 +137,13 @@ def test_vectors_of_length_zero_are_reported_not_scored():
 
 def test_values_that_are_not_finite_are_an_error(vectors):
     vectors.matrix[7, 3] = np.nan
-    with pytest.raises(FirthianError, match="row 7 holds values that are not finite"):
+    with pytest.raises(FirthianError, match="row 7 has values that are not finite"):
         ask(vectors, some_pairs()[0])
 
 
 def test_no_covered_pair_is_an_error_but_one_empty_set_of_two_is_not(vectors):
     unknown = Pairs("none", [("x", "y")], np.array([1.0]))
-    with pytest.raises(FirthianError, match="covers not one item"):
+    with pytest.raises(FirthianError, match="covers no item"):
         ask(vectors, unknown)
     both = ft.evaluate(vectors, sets=[unknown, some_pairs()[0]]).to_dict()["similarity"]
     assert (both["none"]["spearman"], both["none"]["covered"]) == (None, 0)

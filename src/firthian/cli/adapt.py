@@ -86,7 +86,7 @@ def _classifier(
 ) -> tuple[Any, list[str]]:
     from firthian.adapt import PAClassifier, RPAClassifier
     from firthian.errors import FirthianError, suggest
-    from firthian.options import Option
+    from firthian.options import declared
 
     notes = []
     if method not in ("rpa", "pa"):
@@ -95,22 +95,19 @@ def _classifier(
         method = "pa"
         notes.append("one-hot features have no vectors to tune, so this is plain PA")
     kind = PAClassifier if method == "pa" else RPAClassifier
-    defaults = kind().get_params()
-    defaults["class_weight"] = "none"
+    options = declared(kind)
+    known = [name for name in kind().get_params() if name not in _FLAGS]
     if "lam" in settings and vectors == "onehot":
         raise FirthianError("`lam` has no effect with -v onehot, which has no vectors", hint="omit it, or pass vectors")
     if method == "pa" and "lam" in settings:
         raise FirthianError("`lam` has no effect with --method pa, which keeps vectors fixed", hint="omit it")
     parameters = {}
-    for name in _FLAGS:
-        del defaults[name]
     for name, value in settings.items():
         if name in _FLAGS:
             raise FirthianError(f"{name} cannot be given with --set", hint=f"use {_FLAGS[name]}")
-        if name not in defaults:
-            raise FirthianError(f"the classifier has no parameter {name!r}", hint=suggest(name, defaults))
-        number, words = (float, ("auto",)) if name == "lam" else (type(defaults[name]), ())
-        parameters[name] = Option(f"the default is {defaults[name]}", words=words, name=name, kind=number).check(value)
+        if name not in known:
+            raise FirthianError(f"the classifier has no parameter {name!r}", hint=suggest(name, known))
+        parameters[name] = options[name].check(value) if name in options else value
     if parameters.get("class_weight") == "none":
         del parameters["class_weight"]
     return kind(vectors, **parameters, random_state=seed, n_jobs=workers), notes

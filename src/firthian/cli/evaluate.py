@@ -38,8 +38,8 @@ def evaluate(
     from firthian.disk.artifact import printable
     from firthian.disk.atomic import check_file, write_file
     from firthian.errors import FirthianError
+    from firthian.evaluate.run import DEFAULT_SUITES
     from firthian.evaluate.run import evaluate as evaluate_vectors
-    from firthian.evaluate.suites import DEFAULT_SUITES
 
     if json and csv:
         raise FirthianError("--json and --csv exclude each other", hint="choose one")

@@ -1,7 +1,7 @@
-"""How good vectors are: similarity, analogies, and whatever other suite is registered.
+"""Evaluation of vectors: similarity, analogies, classification, chunking, and any other registered suite.
 
-The package can be called: ``firthian.evaluate(vectors)`` is ``firthian.evaluate.run.evaluate``. (A function of a package's
-own name would be hidden by the package as soon as that is imported.)
+The package itself is callable: ``firthian.evaluate(vectors)`` is ``firthian.evaluate.run.evaluate``, since a function of
+the same name would be shadowed as soon as the package is imported.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from types import ModuleType
 from firthian.datasets.word_tasks import Pairs, Questions
 from firthian.evaluate.analogy import compare_analogy
 from firthian.evaluate.report import Evaluation
-from firthian.evaluate.run import evaluate
+from firthian.evaluate.run import SUITES, Suite, evaluate
 from firthian.evaluate.sets import open_set
 from firthian.evaluate.similarity import compare_similarity
-from firthian.evaluate.suites import SUITES, Suite
 
 __all__ = [
     "SUITES",
@@ -31,7 +30,7 @@ __all__ = [
 
 
 class _Evaluate(ModuleType):
-    """A package that is called like its main function."""
+    """A package that can be called like its main function."""
 
     __call__ = staticmethod(evaluate)
 

@@ -1,8 +1,8 @@
 """Analogies, a : b = c : ?, by 3CosAdd and 3CosMul.
 
-The cosines of all words of the questions with a block of candidate words are one matrix product; both answers of every
-question follow from three rows of it. Blocks run in parallel, and their winners are merged in the order of the words,
-so that a tie goes to the more frequent word.
+The cosines of all question words with a block of candidates are one matrix product; both answers to every question
+follow from three rows of it. Blocks run in parallel, and their winners are merged in vocabulary order, so ties go to the
+more frequent word.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from firthian.arrays import Array
 from firthian.datasets.word_tasks import Questions
 from firthian.errors import FirthianError
 from firthian.evaluate.ranks import mcnemar
+from firthian.evaluate.run import EvaluationJob
 from firthian.evaluate.sets import Set, open_set
-from firthian.evaluate.suites import EvaluationOptions
 from firthian.evaluate.words import Lookup
 from firthian.runtime.run import Run, one_blas_thread
 from firthian.vectors.search import EPSILON, cosines_to_unit
 from firthian.vectors.vectors import Vectors
 
-#: The two ways to answer, in the order of columns.
+#: The two methods, in column order.
 METHODS = ("3cosadd", "3cosmul")
 
-#: Candidates in a block: its cosines with a thousand words stay in the processor's cache.
+#: Candidates per block: its cosines with a thousand words fit the processor's cache.
 BLOCK_WORDS = 1024
 
 
 @dataclass(frozen=True)
 class AnalogyResult:
-    """What a set of questions says about vectors.
+    """The result of a set of questions.
 
-    ``answers`` are word ids by 3CosAdd and 3CosMul (-1 for questions not covered), ``correct`` whether they are right.
+    ``answers`` are word ids by 3CosAdd and 3CosMul (-1 for questions not covered), ``correct`` whether they are right,
+    ``known`` and ``counted`` which questions are covered and which count.
     """
 
     set: Questions
@@ -47,7 +48,7 @@ class AnalogyResult:
     zero_length: list[str]
 
     def part(self, chosen: Array) -> dict[str, Any]:
-        """Return the accuracy on some of the questions."""
+        """Return the accuracy on a subset of the questions."""
         counted = int((chosen & self.counted).sum())
         right = self.correct[chosen & self.counted].sum(axis=0)
         facts: dict[str, Any] = {
@@ -56,7 +57,7 @@ class AnalogyResult:
         return facts | {"questions": int(chosen.sum()), "covered": int((chosen & self.known).sum())}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as JSON knows them."""
+        """Return the result for JSON."""
         questions = self.set
         facts = self.part(np.ones(len(questions), dtype=bool))
         facts |= {name: self.part(chosen) for name, chosen in self._halves()}
@@ -69,26 +70,26 @@ class AnalogyResult:
         return facts
 
     def _halves(self) -> Iterator[tuple[str, Array]]:
-        """Return the questions of meaning and those of grammar, where it is known what they ask."""
-        for name, wanted in (("semantic", True), ("syntactic", False)):
-            kinds = [number for number, kind in enumerate(self.set.semantic) if kind is wanted]
-            if kinds:
-                yield name, np.isin(self.set.section_of, kinds)
+        """Yield the semantic and the syntactic questions, if the set distinguishes them."""
+        for name, is_semantic in (("semantic", True), ("syntactic", False)):
+            sections = [number for number, kind in enumerate(self.set.semantic) if kind is is_semantic]
+            if sections:
+                yield name, np.isin(self.set.section_of, sections)
 
     def compare(self, other: AnalogyResult, run: Run) -> dict[str, Any]:
-        """Test whether the other vectors are different, on the questions that took part for both: McNemar, exact.
+        """Compare with other vectors on the questions that count for both, by McNemar's exact test.
 
-        The two halves of a set, where it has them, are tested too.
+        The semantic and syntactic halves of a set, if any, are tested too.
         """
         if self.set.words != other.set.words:
-            raise FirthianError("two results are of different sets", hint="compare results of one set")
+            raise FirthianError("cannot compare results of different sets", hint="use one set for both")
         both = self.counted & other.counted
         facts = self._tests(other, both)
-        # A half that is the whole says nothing new.
+        # A half that is the whole set adds nothing.
         return facts | {name: self._tests(other, both & half) for name, half in self._halves() if not half.all()}
 
     def _tests(self, other: AnalogyResult, both: Array) -> dict[str, Any]:
-        """Test each way to answer on some of the questions."""
+        """Test each method on a subset of the questions."""
         facts: dict[str, Any] = {"questions": int(both.sum())}
         for column, method in enumerate(METHODS):
             one, two = self.correct[both, column], other.correct[both, column]
@@ -102,17 +103,17 @@ class AnalogyResult:
 
 
 def answer(vectors: Vectors, ids: Array, lookup: Lookup, run: Run, epsilon: float = EPSILON) -> Array:
-    """Return the best words for questions (rows of a, b, c) by 3CosAdd and 3CosMul.
+    """Return the best answers to questions (rows of a, b, c) by 3CosAdd and 3CosMul, -1 if there are no candidates.
 
-    The question's own words are never given; -1 where no other word is left. Following Levy and Goldberg, cosines
-    are moved to 0..1 for 3CosMul unless no value of the vectors is negative.
+    The question's own words are excluded. Following Levy and Goldberg, cosines are shifted to 0..1 for 3CosMul unless the
+    vectors have no negative value.
     """
     from firthian.kernels.analogies import best_answers
 
     matrix, lengths = vectors.matrix, lookup.lengths
     candidates = np.flatnonzero(lengths[: lookup.words] > 0)
-    place = np.full(len(vectors), -1, dtype=np.int64)
-    place[candidates] = np.arange(candidates.size)
+    position = np.full(len(vectors), -1, dtype=np.int64)
+    position[candidates] = np.arange(candidates.size)
     asked, rows = np.unique(ids, return_inverse=True)
     rows = np.ascontiguousarray(rows.reshape(ids.shape))
     scale, offset = cosines_to_unit(matrix)
@@ -123,7 +124,7 @@ def answer(vectors: Vectors, ids: Array, lookup: Lookup, run: Run, epsilon: floa
         cosines = cosines_of(block)
         inverse = 1 / (np.float32(scale) * cosines + np.float32(offset) + np.float32(epsilon))
         best, where = np.empty((len(ids), 2), dtype=np.float32), np.empty((len(ids), 2), dtype=np.int64)
-        best_answers(cosines, inverse, rows, place[ids] - first, scale, offset, best, where)
+        best_answers(cosines, inverse, rows, position[ids] - first, scale, offset, best, where)
         return best, np.where(where >= 0, block[where], -1)
 
     winners = np.full((len(ids), 2), -1, dtype=np.int64)
@@ -138,7 +139,7 @@ def answer(vectors: Vectors, ids: Array, lookup: Lookup, run: Run, epsilon: floa
 
 
 def _cosines(matrix: Any, lengths: Array, asked: Array) -> Callable[[Array], Array]:
-    """Return a function: rows of candidates -> their cosines with the words asked about, float32."""
+    """Return a function: rows of candidates -> their cosines with the question words, float32."""
     unit = 1 / lengths[asked]
     if isinstance(matrix, np.ndarray):
         questions = (matrix[asked] * unit[:, None]).astype(np.float32)
@@ -166,35 +167,35 @@ def _cosines(matrix: Any, lengths: Array, asked: Array) -> Callable[[Array], Arr
 
 
 def measure(
-    vectors: Vectors, questions: Questions, options: EvaluationOptions, run: Run, lookup: Lookup | None = None
+    vectors: Vectors, questions: Questions, job: EvaluationJob, run: Run, lookup: Lookup | None = None
 ) -> AnalogyResult:
-    """Ask one set of questions."""
-    lookup = lookup or Lookup(vectors, options.restrict_vocab)
-    found = lookup.find(questions.words)
-    known = found.covered
+    """Evaluate one set of questions."""
+    lookup = lookup or Lookup(vectors, job.restrict_vocab)
+    rows = lookup.find(questions.words)
+    known = rows.covered
     answers = np.full((len(questions), 2), -1, dtype=np.int64)
     if known.any():
         run.progress.start(f"analogies {questions.name}", -(-lookup.words // BLOCK_WORDS))
-        answers[known] = answer(vectors, found.ids[known, :3], lookup, run)
-    correct = known[:, None] & (answers == found.ids[:, 3:])
-    counted = known if options.oov == "skip" else np.ones_like(known)
-    return AnalogyResult(questions, answers, correct, known, counted, found.missing, found.zero_length)
+        answers[known] = answer(vectors, rows.ids[known, :3], lookup, run)
+    correct = known[:, None] & (answers == rows.ids[:, 3:])
+    counted = known if job.oov == "skip" else np.ones_like(known)
+    return AnalogyResult(questions, answers, correct, known, counted, rows.missing, rows.zero_length)
 
 
-def suite(vectors: Vectors, options: EvaluationOptions, run: Run) -> dict[str, AnalogyResult]:
-    """Ask every chosen set of questions."""
-    lookup = Lookup(vectors, options.restrict_vocab)
+def suite(vectors: Vectors, job: EvaluationJob, run: Run) -> dict[str, AnalogyResult]:
+    """Evaluate every chosen set of questions."""
+    lookup = Lookup(vectors, job.restrict_vocab)
     return {
-        questions.name: measure(vectors, questions, options, run, lookup)
-        for questions in options.sets.get("analogy", [])
+        questions.name: measure(vectors, questions, job, run, lookup)
+        for questions in job.sets.get("analogy", [])
         if isinstance(questions, Questions)
     }
 
 
 def compare_analogy(one: Vectors, other: Vectors, questions: Set, *, oov: str = "skip") -> dict[str, Any]:
-    """Test whether two models answer analogies equally well, by McNemar's exact test on each way to answer."""
-    options, run = EvaluationOptions(oov=oov), Run.create()
+    """Test whether two models solve analogies equally well, by McNemar's exact test for each method."""
+    job, run = EvaluationJob(oov=oov), Run.create()
     opened = open_set(questions, "analogy")
     if not isinstance(opened, Questions):
-        raise FirthianError(f"{opened.name} is a set of pairs", hint="use compare_similarity")
-    return measure(one, opened, options, run).compare(measure(other, opened, options, run), run)
+        raise FirthianError(f"expected analogies, but {opened.name} is a set of pairs", hint="use compare_similarity")
+    return measure(one, opened, job, run).compare(measure(other, opened, job, run), run)

@@ -1,7 +1,7 @@
-"""What a CRF sees of a word in its sentence: the words and tags around it, and what vectors know of these words.
+"""CRF features of a word in its sentence: the words and tags around it, and features from their vectors.
 
-A CRF is linear in its features. What neighbors in the space share is easier for it to use as a name (a cluster, the
-dimensions in which a word is extreme) than as coordinates; Guo et al. (2014) compare these ways, ``STYLES`` offers them.
+A CRF is linear in its features, so discrete ones (a cluster, the dimensions in which a word is extreme) help it more than
+coordinates; Guo et al. (2014) compare these styles, which ``STYLES`` lists.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from firthian.errors import FirthianError, require
 from firthian.evaluate.words import spelling
 from firthian.vectors.rows import dense_rows
 
-#: Names of features that are 1, or names with values; one entry for each word of a sentence.
+#: Names of binary features, or names with values; one entry per word of a sentence.
 Features = list[list[str]] | list[dict[str, float]]
 
 _AROUND = (-2, -1, 0, 1, 2)
 
-#: The standard deviation that coordinates are scaled to, as Turian et al. (2010) found best.
+#: Coordinates are scaled to this standard deviation, the best of Turian et al. (2010).
 _SPREAD = 0.1
 
-#: Numbers of clusters, and how many words they are made of.
+#: Numbers of clusters, and the number of words clustered.
 _CLUSTERS = (50, 200, 1000)
 _CLUSTERED = 30_000
 
@@ -41,7 +41,7 @@ class Sentence:
 
 
 def word_features(sentence: Sentence) -> list[list[str]]:
-    """Return the baseline's features: words as written and tags within two places, and pairs and triples of them."""
+    """Return the baseline features: words and tags within two positions, and pairs and triples of them."""
     words = ["<s>", "<s>", *sentence.words, "</s>", "</s>"]
     tags = ["<s>", "<s>", *sentence.tags, "</s>", "</s>"]
     features = []
@@ -55,7 +55,7 @@ def word_features(sentence: Sentence) -> list[list[str]]:
 
 
 class Coordinates:
-    """Adds the vectors of the words within two places, scaled to a common spread; unknown words add nothing."""
+    """Adds the vectors of the words within two positions, scaled to a common standard deviation; none for unknown words."""
 
     def __init__(self, vectors: Any, words: Iterable[str], seed: int = 1) -> None:
         known, table = _rows(vectors, words)
@@ -65,33 +65,33 @@ class Coordinates:
         self.values = {word: row.tolist() for word, row in zip(known, table, strict=True)}
 
     def __call__(self, sentence: Sentence) -> list[dict[str, float]]:
-        """Return the baseline's features and the vectors."""
+        """Return the baseline features and the vectors."""
         features = [dict.fromkeys(names, 1.0) for names in word_features(sentence)]
-        found = [self.values.get(self.spell(word)) for word in sentence.words]
+        rows = [self.values.get(self.spell(word)) for word in sentence.words]
         for at, entry in enumerate(features):
             for names, k in zip(self.names, _AROUND, strict=True):
-                values = found[at + k] if 0 <= at + k < len(found) else None
+                values = rows[at + k] if 0 <= at + k < len(rows) else None
                 if values is not None:
                     entry.update(zip(names, values, strict=True))
         return features
 
 
 class Names:
-    """Adds names for the words within two places, and where ``paired``, pairs of names of neighbors.
+    """Adds discrete features (names) of the words within two positions, and if ``paired``, of adjacent pairs.
 
-    ``table`` has the names of each word; where they are paired, each word has equally many and the first goes with
-    the first. ``spell`` turns a word of a sentence into one of the table.
+    ``table`` lists the names of each word; paired names are matched by position. ``spell`` maps a word of a sentence to
+    the spelling of the table.
     """
 
     def __init__(self, table: dict[str, list[str]], paired: bool, spell: Callable[[str], str] = str.lower) -> None:
         self.table = table
         self.paired = paired
         self.spell = spell
-        # Each name is spelled once for each place, not at every word of every sentence.
+        # Built once per position, not at every word of every sentence.
         self.placed = {k: {word: [f"c{k}={name}" for name in names] for word, names in table.items()} for k in _AROUND}
 
     def __call__(self, sentence: Sentence) -> list[list[str]]:
-        """Return the baseline's features and the names."""
+        """Return the baseline features and the names."""
         features = word_features(sentence)
         words = [self.spell(word) for word in sentence.words]
         for at, entry in enumerate(features):
@@ -107,7 +107,7 @@ class Names:
 
 
 def cluster_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
-    """Name words by their k-means clusters, coarse and fine, made of the vectors' most frequent words."""
+    """Name words by k-means clusters, coarse and fine, fitted on the most frequent words."""
     kmeans = require("sklearn.cluster", "sklearn").MiniBatchKMeans
     known, table = _rows(vectors, words)
     _, frequent = _rows(vectors, vectors.vocabulary.words[:_CLUSTERED])
@@ -121,7 +121,7 @@ def cluster_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
 
 
 def extreme_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
-    """Name words by the dimensions in which they are above the mean of the positive, below that of the negative values."""
+    """Name words by the dimensions where they exceed the mean positive, or fall below the mean negative, value."""
     known, table = _rows(vectors, words)
     high, low = _mean_of(table, table > 0), _mean_of(table, table < 0)
     above, below = (table > 0) & (table >= high), (table < 0) & (table <= low)
@@ -133,13 +133,13 @@ def extreme_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
 
 
 def column_names(vectors: Any, words: Iterable[str], seed: int = 1) -> Names:
-    """Name words by the columns that are not zero: the bit strings of Brown clusters, or the atoms of sparse codes."""
+    """Name words by their nonzero columns: bit strings of Brown clusters, or atoms of sparse codes."""
     known, numbers = _known(vectors, words)
     names = {word: [str(d) for d in _filled(vectors.matrix, n)] for word, n in zip(known, numbers, strict=True)}
-    return Names(names, len({len(found) for found in names.values()}) == 1, spelling(vectors.vocabulary))
+    return Names(names, len({len(columns) for columns in names.values()}) == 1, spelling(vectors.vocabulary))
 
 
-#: How vectors become features of a CRF.
+#: Styles of CRF features from vectors.
 STYLES: dict[str, Callable[..., Any]] = {
     "clusters": cluster_names,
     "extremes": extreme_names,
@@ -148,28 +148,28 @@ STYLES: dict[str, Callable[..., Any]] = {
 }
 
 
-def usual_style(vectors: Any) -> str:
-    """Return ``columns`` for sparse vectors, such as Brown clusters, and ``clusters`` for all others."""
+def default_style(vectors: Any) -> str:
+    """Return ``columns`` for sparse vectors, such as Brown clusters, and ``clusters`` otherwise."""
     return "columns" if hasattr(vectors.matrix, "toarray") else "clusters"
 
 
 def _known(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
-    """Return the words that have vectors, and the rows of these."""
+    """Return the words that have vectors, and their row numbers."""
     index = vectors.vocabulary.index
     known = {word: index[word] for word in dict.fromkeys(words) if word in index}
     if not known:
-        raise FirthianError("the vectors hold none of the words", hint="give vectors of English words")
+        raise FirthianError("the vectors cover none of the words", hint="use vectors of English words")
     return list(known), np.fromiter(known.values(), np.int64, len(known))
 
 
 def _rows(vectors: Any, words: Iterable[str]) -> tuple[list[str], Array]:
-    """Return the words that have vectors, and these."""
+    """Return the words that have vectors, and their vectors."""
     known, numbers = _known(vectors, words)
     return known, np.asarray(dense_rows(vectors.matrix, numbers), dtype=np.float64)
 
 
 def _filled(matrix: Any, row: int) -> Array:
-    """Return the columns of a row that are not zero; a sparse matrix, which may have very many, stays sparse."""
+    """Return the nonzero columns of a row; a sparse matrix stays sparse."""
     if isinstance(matrix, np.ndarray):
         return np.flatnonzero(matrix[row])
     here = slice(int(matrix.indptr[row]), int(matrix.indptr[row + 1]))
@@ -182,9 +182,9 @@ def _unit(table: Array) -> Array:
 
 
 def _mean_of(table: Array, where: Array) -> Array:
-    """Return each column's mean of the chosen values; zero where none is."""
-    found = np.sum(where, axis=0)
-    mean: Array = np.sum(np.where(where, table, 0.0), axis=0) / np.maximum(found, 1)
+    """Return the mean of the chosen values of each column; zero if there are none."""
+    number = np.sum(where, axis=0)
+    mean: Array = np.sum(np.where(where, table, 0.0), axis=0) / np.maximum(number, 1)
     return mean
 
 

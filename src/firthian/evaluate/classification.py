@@ -1,4 +1,4 @@
-"""Text classification with word vectors: PA, whose vectors stay, beside RPA, whose vectors move (Denis and Ralaivola, 2017)."""
+"""Text classification: PA, with fixed vectors, next to RPA, which learns them (Denis and Ralaivola, 2017)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from firthian.adapt.labeled import LabeledText, read_labeled
 from firthian.datasets import locate
 from firthian.errors import FirthianError, require, suggest
-from firthian.evaluate.suites import whole_number
+from firthian.evaluate.run import EvaluationJob, whole_number
 from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import Run
 
@@ -21,7 +21,7 @@ TASKS = {
     "imdb": "imdb",
 }
 
-#: Each method: which classifier, and how it departs from its defaults.
+#: Methods: the classifier, and parameters that differ from its defaults.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "pa": ("PAClassifier", {}),
     "rpa": ("RPAClassifier", {}),
@@ -43,9 +43,8 @@ def run(
 ) -> dict[str, Any]:
     """Return ``{task: {method: {"accuracy", "macro_f1", "params"}}}`` on the test parts.
 
-    With ``cv`` folds, C, lam and passes are chosen by cross-validation on the training part; without, they are the
-    defaults. ``grid`` is ``usual``, ``paper`` or values by name. ``vectors`` may also be ``random:DIM`` or ``onehot``
-    (PA only).
+    With ``cv`` folds, C, lam and passes are chosen by cross-validation on the training part; without, the defaults are
+    used. ``grid`` is ``usual``, ``paper`` or values by name. ``vectors`` may also be ``random:DIM`` or ``onehot`` (PA only).
     """
     tasks, methods, cv, grid = _read(tasks, methods, cv, grid)
     progress = progress or Silent()
@@ -71,7 +70,7 @@ def judge(
     workers: int | None = None,
     **parameters: Any,
 ) -> dict[str, Any]:
-    """Fit one method on the training part of a labeled text and judge it on the test part."""
+    """Fit one method on the training part of a labeled text and score it on the test part."""
     from firthian import adapt
     from firthian.adapt.report import scores
 
@@ -83,20 +82,20 @@ def judge(
     if cv:
         from firthian.adapt.search import USUAL_GRID
 
-        wanted = {key: values for key, values in (grid or USUAL_GRID).items() if key not in fixed}
-        found = adapt.search_parameters(classifier, texts, labels, wanted, folds=cv, workers=workers)
-        classifier.set_params(**found.best)
-        chosen = {"cv_accuracy": found.accuracy}
+        searched = {key: values for key, values in (grid or USUAL_GRID).items() if key not in fixed}
+        search = adapt.search_parameters(classifier, texts, labels, searched, folds=cv, workers=workers)
+        classifier.set_params(**search.best)
+        chosen = {"cv_accuracy": search.accuracy}
     classifier.fit(texts, labels)
     result = scores(truth, classifier.predict(test).tolist(), classifier.classes_.tolist())
-    searched = ("C", "lam", "passes", "weighting", "one_hot")
-    used = {key: value for key, value in classifier.get_params().items() if key in searched}
+    shown = ("C", "lam", "passes", "weighting", "one_hot")
+    used = {key: value for key, value in classifier.get_params().items() if key in shown}
     return {"accuracy": result["accuracy"], "macro_f1": result["macro_f1"], "params": used, **chosen}
 
 
-def suite(vectors: Any, options: Any, run_: Run) -> dict[str, Any]:
+def suite(vectors: Any, job: EvaluationJob, run_: Run) -> dict[str, Any]:
     """Run as a suite of ``firthian.evaluate``."""
-    return run(vectors, **options.more, seed=run_.seed, workers=run_.threads.workers, progress=run_.progress)
+    return run(vectors, **job.more, seed=run_.seed, workers=run_.threads.workers, progress=run_.progress)
 
 
 def check(
@@ -106,7 +105,7 @@ def check(
     cv: int | str = 0,
     grid: Mapping[str, Any] | str | None = None,
 ) -> None:
-    """Say before any work which option is wrong, and whether the data and scikit-learn are here."""
+    """Raise, before any work, if an option is invalid, or if data or scikit-learn is missing."""
     for task in _read(tasks, methods, cv, grid)[0]:
         locate(TASKS[task])
     require("sklearn", "sklearn")
@@ -115,11 +114,11 @@ def check(
 def _read(
     tasks: str | Iterable[str], methods: str | Iterable[str], cv: int | str, grid: Mapping[str, Any] | str | None
 ) -> tuple[list[str], list[str], int, Mapping[str, Any] | None]:
-    """Check the options and give what they mean."""
+    """Check and convert the options."""
     return (
         _names(tasks, TASKS, "task"),
         _names(methods, METHODS, "method"),
-        whole_number("cv", cv, 0),
+        whole_number("cv", cv),
         _grid(grid) if isinstance(grid, str) else grid,
     )
 
@@ -127,14 +126,14 @@ def _read(
 def _grid(name: str) -> Mapping[str, Any]:
     from firthian.adapt.search import PAPER_GRID, USUAL_GRID
 
-    known = {"usual": USUAL_GRID, "paper": PAPER_GRID}
-    if name not in known:
-        raise FirthianError(f"there is no grid {name!r}", hint=suggest(name, known))
-    return known[name]
+    grids = {"usual": USUAL_GRID, "paper": PAPER_GRID}
+    if name not in grids:
+        raise FirthianError(f"there is no grid {name!r}", hint=suggest(name, grids))
+    return grids[name]
 
 
-def _names(wanted: str | Iterable[str], known: Mapping[str, Any], what: str) -> list[str]:
-    names = wanted.replace("+", ",").split(",") if isinstance(wanted, str) else list(wanted)
+def _names(given: str | Iterable[str], known: Mapping[str, Any], what: str) -> list[str]:
+    names = given.replace("+", ",").split(",") if isinstance(given, str) else list(given)
     for name in names:
         if name not in known:
             raise FirthianError(f"there is no {what} {name!r}", hint=suggest(name, known))

@@ -1,7 +1,7 @@
-"""Spearman's correlation, its bootstrap, and the test of a difference between two models.
+"""Spearman's correlation, its bootstrap, and tests of a difference between two models.
 
 A resample is a row of multiplicities: how often each pair was drawn. Its mid-ranks follow from a running sum of the
-multiplicities in the order of the values, so nothing is sorted twice.
+multiplicities in sorted order, so the values are sorted once.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 from firthian.arrays import Array
 
-#: Resamples of a bootstrap, and how many are worked on at once.
+#: Bootstrap resamples, and how many are computed at once.
 RESAMPLES = 2000
 _BATCH = 100
 
 
 def spearman(one: Array, other: Array) -> float:
-    """Return Spearman's rank correlation, ties sharing their mean rank; NaN where a side is constant.
+    """Return Spearman's rank correlation, with mid-ranks for ties; NaN if a side is constant.
 
     >>> spearman(np.array([1, 2, 3, 4]), np.array([10, 30, 20, 40]))
     0.8
@@ -30,7 +30,7 @@ def spearman(one: Array, other: Array) -> float:
 
 
 class _Ranked:
-    """Values in order, ready to give mid-ranks for any multiplicities."""
+    """Sorted values, ready for mid-ranks under any multiplicities."""
 
     def __init__(self, values: Array) -> None:
         _, inverse = np.unique(values, return_inverse=True)
@@ -39,7 +39,7 @@ class _Ranked:
         self.starts = np.searchsorted(inverse[self.order], np.arange(inverse.max() + 1))
 
     def ranks(self, times: Array) -> Array:
-        """Return each value's mid-rank in each row of multiplicities."""
+        """Return each value's mid-rank for each row of multiplicities."""
         sums = np.add.reduceat(times[:, self.order], self.starts, axis=1)
         middle: Array = np.cumsum(sums, axis=1) - (sums - 1) / 2
         ranks: Array = middle[:, self.group]
@@ -47,9 +47,9 @@ class _Ranked:
 
 
 def _correlations(one: _Ranked, other: _Ranked, times: Array) -> Array:
-    """Return the correlation of the ranks in each row of multiplicities; NaN where a side is constant."""
+    """Return the rank correlation for each row of multiplicities; NaN if a side is constant."""
     drawn = times.sum(axis=1, keepdims=True)
-    # The mean of mid-ranks is (n + 1)/2 whatever the ties.
+    # The mean of mid-ranks is (n + 1)/2 with or without ties.
     left, right = one.ranks(times) - (drawn + 1) / 2, other.ranks(times) - (drawn + 1) / 2
     weighted = times * left
     covariance = np.einsum("ij,ij->i", weighted, right)
@@ -60,9 +60,9 @@ def _correlations(one: _Ranked, other: _Ranked, times: Array) -> Array:
 
 
 def bootstrap(human: Array, models: list[Array], random: np.random.Generator, resamples: int = RESAMPLES) -> Array:
-    """Return Spearman's correlation of each model with people in resamples of the pairs, the same for every model.
+    """Return Spearman's correlation of each model with human ratings, on the same resamples of the pairs for every model.
 
-    The result has one row a resample and one column a model.
+    The result has one row per resample and one column per model.
     """
     pairs = len(human)
     people, ranked = _Ranked(human), [_Ranked(model) for model in models]
@@ -78,7 +78,7 @@ def bootstrap(human: Array, models: list[Array], random: np.random.Generator, re
 
 
 def interval(samples: Array, level: float = 0.95) -> tuple[float, float] | None:
-    """Return the percentile interval of bootstrap samples; None where they say nothing."""
+    """Return the percentile interval of bootstrap samples; None if none is finite."""
     samples = samples[np.isfinite(samples)]
     if not samples.size:
         return None
@@ -87,9 +87,9 @@ def interval(samples: Array, level: float = 0.95) -> tuple[float, float] | None:
 
 
 def williams(human_one: float, human_other: float, one_other: float, pairs: int) -> float:
-    """Return the two-sided p-value that two dependent correlations with the same third thing are equal.
+    """Return the two-sided p-value of Williams' test that two correlations with the same third variable are equal.
 
-    Williams' t (1959), recommended by Steiger (1980, eq. 7). For Spearman's correlation it is the usual approximation.
+    Williams' t (1959), recommended by Steiger (1980, eq. 7); an approximation for Spearman's correlation.
 
     >>> round(williams(0.7, 0.5, 0.6, 100), 4)
     0.0029
@@ -105,22 +105,22 @@ def williams(human_one: float, human_other: float, one_other: float, pairs: int)
     if pairs <= 3:
         return math.nan
     if one_other <= -1:
-        # Opposite orders: above and below the line of t both vanish, and t has the limit r·sqrt((n - 3)/(1 - r^2)).
+        # Opposite orders: numerator and denominator of t vanish, and the limit is r·sqrt((n - 3)/(1 - r^2)).
         spread = 1 - human_one**2
         t = human_one * math.sqrt((pairs - 3) / spread) if spread > 0 else math.inf
         return float(2 * stdtr(pairs - 3, -abs(t)))
     determinant = 1 - human_one**2 - human_other**2 - one_other**2 + 2 * human_one * human_other * one_other
     mean = (human_one + human_other) / 2
-    below = 2 * (pairs - 1) / (pairs - 3) * max(determinant, 0.0) + mean**2 * (1 - one_other) ** 3
-    above = (pairs - 1) * (1 + one_other)
-    if below <= 0:
+    numerator = (pairs - 1) * (1 + one_other)
+    denominator = 2 * (pairs - 1) / (pairs - 3) * max(determinant, 0.0) + mean**2 * (1 - one_other) ** 3
+    if denominator <= 0:
         return 0.0
-    t = (human_one - human_other) * math.sqrt(above / below)
+    t = (human_one - human_other) * math.sqrt(numerator / denominator)
     return float(2 * stdtr(pairs - 3, -abs(t)))
 
 
 def mcnemar(only_one: int, only_other: int) -> float:
-    """Return the exact two-sided p-value that two models are right equally often, from where just one of them is.
+    """Return the exact two-sided p-value of McNemar's test, from how often only one model is right.
 
     >>> mcnemar(5, 5), round(mcnemar(0, 6), 5)
     (1.0, 0.03125)

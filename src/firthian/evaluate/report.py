@@ -1,4 +1,4 @@
-"""The result of an evaluation, as a dictionary, a table in the terminal, CSV or HTML."""
+"""The result of an evaluation, as a dictionary, a terminal table, CSV or HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from firthian.vectors.scores import Row, plain, score_rows
 
-#: How many missing words are named below a table.
+#: The most missing words named below a table.
 _NAMED = 8
 
 _PAGE = """<!doctype html>
@@ -31,14 +31,14 @@ th:first-child, td:first-child {{ text-align: left; }}
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Figures of one or more models; ``comparisons`` test each further model against the first."""
+    """Scores of one or more models; ``comparisons`` test each further model against the first."""
 
     results: Mapping[str, Mapping[str, Mapping[str, Any]]]
     comparisons: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it: one model's figures, or ``results`` and ``comparisons`` of several."""
+        """Return everything for JSON: the scores of one model, or ``results`` and ``comparisons`` of several."""
         models = [{"vectors": name, **plain(suites)} for name, suites in self.results.items()]
         facts: dict[str, Any] = (
             models[0] if len(models) == 1 else {"results": models, "comparisons": plain(self.comparisons)}
@@ -46,11 +46,11 @@ class Evaluation:
         return facts | ({"notes": self.notes} if self.notes else {})
 
     def rows(self, sections: bool = True) -> list[Row]:
-        """Return the figures one by one; ``sections`` also those of the sections of analogies."""
+        """Return one row per score; with ``sections``, also for each section of analogies."""
         return [row for model, suites in self.results.items() for row in score_rows(model, suites, sections)]
 
     def to_csv(self) -> str:
-        """Return the figures as CSV, one a line."""
+        """Return CSV, one line per score."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         names = list(Row.__dataclass_fields__)
@@ -60,7 +60,7 @@ class Evaluation:
         return out.getvalue()
 
     def to_html(self) -> str:
-        """Return a page that needs nothing else."""
+        """Return a self-contained HTML page."""
         return _PAGE.format(body=self._repr_html_(sections=True))
 
     def _repr_html_(self, sections: bool = False) -> str:
@@ -81,7 +81,7 @@ class Evaluation:
         return self.rich()
 
     def rich(self, sections: bool = False) -> Any:
-        """Return tables for the terminal."""
+        """Return rich tables for the terminal."""
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
@@ -105,20 +105,20 @@ class Evaluation:
         return console.file.getvalue().rstrip("\n")
 
     def remarks(self) -> list[str]:
-        """Say what was missing; models that miss the same are named together."""
-        found: dict[str, list[str]] = {}
+        """Return notes on missing words; models that miss the same words share a line."""
+        lines: dict[str, list[str]] = {}
         for model, suites in self.results.items():
             for part in plain(suites).values():
-                for name, figures in part.items():
-                    for line in _missing(name, figures) if isinstance(figures, dict) else ():
-                        found.setdefault(line, []).append(model)
+                for name, results in part.items():
+                    for line in _missing(name, results) if isinstance(results, dict) else ():
+                        lines.setdefault(line, []).append(model)
         return self.notes + [
             line if len(models) == len(self.results) else f"{', '.join(models)}: {line}"
-            for line, models in found.items()
+            for line, models in lines.items()
         ]
 
     def _tables(self, sections: bool) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-        """Return a table for each suite: a title, a head, and lines with a column for each model."""
+        """Yield a table for each suite: title, header, and lines with one column per model."""
         models = list(self.results)
         grouped: dict[str, dict[tuple[str, str], dict[str, Row]]] = {}
         for row in self.rows(sections):
@@ -141,13 +141,13 @@ class Evaluation:
             )
 
     def _p_values(self, suite: str, name: str, measure: str) -> str:
-        """Write the p-values of the further models against the first, in their order, where this figure was tested."""
+        """Format the p-values of the further models against the first, if this score was tested."""
         values = []
         for comparison in self.comparisons:
             sets = comparison.get(suite, {})
             whole, _, part = name.rpartition("/")
             facts = sets.get(name) or sets.get(whole, {}).get(part)
-            # A section may bear the name of a figure; only a tested part has questions of its own.
+            # A section may have the name of a measure; only a tested part has its own questions.
             if not isinstance(facts, Mapping) or (name not in sets and "questions" not in facts):
                 facts = {}
             values.append(facts.get(measure, facts).get("p_value"))
@@ -155,7 +155,7 @@ class Evaluation:
 
 
 def show_p(value: float | None) -> str:
-    """Write a p-value for people.
+    """Format a p-value.
 
     >>> show_p(0.0312), show_p(1e-9), show_p(None)
     ('0.031', '<0.001', '–')
@@ -165,18 +165,18 @@ def show_p(value: float | None) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _missing(name: str, figures: Mapping[str, Any]) -> Iterator[str]:
-    if figures.get("covered") == 0:
-        yield f"{name}: not one item is covered, so it says nothing"
+def _missing(name: str, results: Mapping[str, Any]) -> Iterator[str]:
+    if results.get("covered") == 0:
+        yield f"{name}: no item is covered"
     for key, what in (("missing", "not in the vocabulary"), ("zero_length", "with a vector of length 0")):
-        words = figures.get(key)
+        words = results.get(key)
         if words:
             named = ", ".join(words[:_NAMED]) + (", …" if len(words) > _NAMED else "")
             yield f"{name}: {len(words):,} word{'s' if len(words) > 1 else ''} {what}: {named}"
 
 
 def _coverage(rows: list[Row]) -> str:
-    """Write how much of a set was covered; a range where the models differ."""
+    """Format the coverage of a set, as a range if the models differ."""
     known = sorted({row.covered for row in rows if row.covered is not None})
     if not known or rows[0].items is None:
         return ""

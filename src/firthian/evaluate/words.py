@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError, suggest
+from firthian.errors import FirthianError
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors import uncertainty
 from firthian.vectors.vectors import Vectors
 
 
 @dataclass(frozen=True)
-class Found:
-    """Rows of test words: ``ids`` has one row an item, -1 for what the vectors cannot answer."""
+class LookupResult:
+    """Rows of test words: ``ids`` has one row per item, -1 for words the vectors cannot answer for."""
 
     ids: Array
-    #: Words that are not in the vocabulary, and words whose vector has length zero, each in order and once.
+    #: Words not in the vocabulary, and words with a zero vector; both sorted, without duplicates.
     missing: list[str]
     zero_length: list[str]
 
     @property
     def covered(self) -> Array:
-        """Which items the vectors can answer."""
+        """Whether each item is covered: all its words have rows."""
         return np.asarray((self.ids >= 0).all(axis=1))
 
 
 def spelling(vocabulary: Vocabulary) -> Callable[[str], str]:
-    """Return what spells a test word as a vocabulary does: in lower case when all of the vocabulary is.
+    """Return a function that spells test words as a vocabulary does: in lower case if all of the vocabulary is.
 
     >>> spelling(Vocabulary(["tea"]))("Tea"), spelling(Vocabulary(["tea", "London"]))("Tea")
     ('tea', 'Tea')
@@ -40,7 +40,7 @@ def spelling(vocabulary: Vocabulary) -> Callable[[str], str]:
 
 
 def finder(vocabulary: Vocabulary, words: int) -> Callable[[str], int]:
-    """Return what finds a test word, in the vocabulary's ``spelling``, among its first ``words``: its row, or -1.
+    """Return a function that finds a test word among the first ``words`` of a vocabulary: its row, or -1.
 
     >>> find = finder(Vocabulary(["tea", "milk"]), 1)
     >>> find("Tea"), find("milk")
@@ -63,8 +63,8 @@ class Lookup:
         self.find_row = finder(vectors.vocabulary, self.words)
         self.lengths = row_lengths(vectors.matrix)
 
-    def find(self, items: Sequence[tuple[str, ...]], needs_length: bool = True) -> Found:
-        """Return the rows of each item's words; a word without a direction counts as unknown where that matters."""
+    def find(self, items: Sequence[tuple[str, ...]], needs_length: bool = True) -> LookupResult:
+        """Return the rows of each item's words; with ``needs_length``, zero vectors count as unknown."""
         missing: set[str] = set()
         empty: set[str] = set()
 
@@ -78,13 +78,9 @@ class Lookup:
                 return -1
             return number
 
-        rows = {word: row(word) for word in _distinct(items)}
+        rows = {word: row(word) for word in {word: None for item in items for word in item}}
         ids = np.array([[rows[word] for word in item] for item in items], dtype=np.int64)
-        return Found(ids.reshape(len(items), -1), sorted(missing), sorted(empty))
-
-
-def _distinct(items: Iterable[tuple[str, ...]]) -> dict[str, None]:
-    return {word: None for item in items for word in item}
+        return LookupResult(ids.reshape(len(items), -1), sorted(missing), sorted(empty))
 
 
 def row_lengths(matrix: Any, block: int = 4096) -> Array:
@@ -99,18 +95,18 @@ def row_lengths(matrix: Any, block: int = 4096) -> Array:
         else:
             low, high = int(matrix.indptr[first]), int(matrix.indptr[last])
             squares = np.asarray(matrix.data[low:high], dtype=np.float64) ** 2
-            # Sums of consecutive runs; reduceat gives a row's first entry for an empty row, so those are left out.
+            # reduceat does not return 0 for an empty row, so those are left out.
             starts = np.asarray(matrix.indptr[first:last], dtype=np.int64) - low
             full = np.flatnonzero(np.diff(np.append(starts, high - low)))
             if full.size:
                 lengths[first + full] = np.sqrt(np.add.reduceat(squares, starts[full]))
     if not np.isfinite(lengths).all():
         row = int(np.flatnonzero(~np.isfinite(lengths))[0])
-        raise FirthianError(f"the vector of row {row} holds values that are not finite", hint="train the vectors again")
+        raise FirthianError(f"the vector of row {row} has values that are not finite", hint="train the vectors again")
     return lengths
 
 
-#: Pairs are scored in blocks, so that no more than so many vectors are copied at once.
+#: Pairs scored at once, which bounds the rows that are copied.
 BLOCK_PAIRS = 512
 
 
@@ -123,17 +119,16 @@ def cosine(vectors: Vectors, left: Array, right: Array) -> Array:
 
 
 def euclidean(vectors: Vectors, left: Array, right: Array) -> Array:
-    """Return the negative Euclidean distance of each pair of rows, so that more is more alike."""
+    """Return the negative Euclidean distance of each pair of rows, so that higher is more similar."""
     difference = _take(vectors.matrix, left) - _take(vectors.matrix, right)
     squares = difference**2 if isinstance(difference, np.ndarray) else difference.power(2)
     return -np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64).ravel())
 
 
 def product_kernel(vectors: Vectors, left: Array, right: Array) -> Array:
-    """Return ``log N(0; m_i - m_j, S_i + S_j)``, the logarithm of the product kernel of two Gaussians.
+    """Return ``log N(0; m_i - m_j, S_i + S_j)``, the log product kernel of Gaussian vectors.
 
-    The covariances are in ``vectors.extras``, as ``firthian.vectors.uncertainty`` reads them: ``covariances``, packed or
-    whole, or ``variances`` for diagonal ones.
+    Covariances are read by ``firthian.vectors.uncertainty``.
     """
     means = _dense(vectors)
     delta = means[left].astype(np.float64) - means[right]
@@ -156,15 +151,15 @@ def product_kernel(vectors: Vectors, left: Array, right: Array) -> Array:
         distance = (delta**2 / both).sum(axis=1)
     else:
         raise FirthianError(
-            "the product kernel needs Gaussian vectors, these have neither covariances nor variances",
-            hint="use --score cosine, or vectors of a Bayesian recipe",
+            "the product kernel needs Gaussian vectors, with covariances or variances",
+            hint="use `score=cosine`, or vectors of a Bayesian recipe",
         )
     # log N(0; δ, S) = -½ (δᵀ S⁻¹ δ + log |S| + d log 2π)
     score: Array = -0.5 * (distance + log_determinant + vectors.vector_size * np.log(2 * np.pi))
     return score
 
 
-#: Every way to score a pair, and the score that stands for "not alike at all", given to unknown words on request.
+#: Similarity functions, and the lowest similarity, which unknown words get with ``oov=zero``.
 SCORES: dict[str, tuple[Callable[[Vectors, Array, Array], Array], float]] = {
     "cosine": (cosine, 0.0),
     "euclidean": (euclidean, -np.inf),
@@ -173,20 +168,13 @@ SCORES: dict[str, tuple[Callable[[Vectors, Array, Array], Array], float]] = {
 
 
 def score_pairs(vectors: Vectors, ids: Array, score: str = "cosine") -> Array:
-    """Score pairs of rows, a block at a time."""
-    check_score(score)
+    """Score pairs of rows, block by block."""
     function = SCORES[score][0]
     result = np.empty(len(ids), dtype=np.float64)
     for first in range(0, len(ids), BLOCK_PAIRS):
         block = ids[first : first + BLOCK_PAIRS]
         result[first : first + BLOCK_PAIRS] = function(vectors, block[:, 0], block[:, 1])
     return result
-
-
-def check_score(score: str) -> None:
-    """Say which scores there are."""
-    if score not in SCORES:
-        raise FirthianError(f"there is no score {score!r}", hint=suggest(score, SCORES))
 
 
 def _take(matrix: Any, rows: Array) -> Any:
@@ -202,5 +190,5 @@ def _rows_dot(matrix: Any, left: Array, right: Array) -> Array:
 
 def _dense(vectors: Vectors) -> Array:
     if not isinstance(vectors.matrix, np.ndarray):
-        raise FirthianError("the product kernel needs dense vectors, these are sparse", hint="use --score cosine")
+        raise FirthianError("the product kernel needs dense vectors, got sparse ones", hint="use `score=cosine`")
     return vectors.matrix

@@ -200,7 +200,7 @@ def evaluation(state: ExplorerState, model: str) -> Any:
     here = _sets_here()
     if not here:
         raise FirthianError(
-            "none of the common test sets is here", hint="run firth datasets fetch, or set FIRTHIAN_DATA"
+            "none of the common test sets is available", hint="run firth datasets fetch, or set FIRTHIAN_DATA"
         )
 
     def work(progress: Progress) -> dict[str, Any]:
