@@ -66,7 +66,7 @@ def test_the_product_kernel_says_what_it_lacks(vectors):
     with pytest.raises(FirthianError, match="with covariances or variances"):
         score_pairs(vectors, ids, "product-kernel")
     bad = {"variances": np.ones((200, 3))}
-    with pytest.raises(FirthianError, match="have shape"):
+    with pytest.raises(FirthianError, match="variances of shape"):
         score_pairs(Vectors(vectors.matrix, vectors.vocabulary, extras=bad), ids, "product-kernel")
     negative = {"variances": -np.ones((200, 20))}
     with pytest.raises(FirthianError, match="not positive"):
