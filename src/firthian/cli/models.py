@@ -58,4 +58,5 @@ def models(
         more += ", or chosen by --dim auto" if recipe.chooses_dimension else ""
         print(f"  dimension  {recipe.dimension}{more}")
     for option in recipe.options.values():
-        print(f"  --set {option.name}={option.default}\n        {option.help}")
+        choices = f" ({', '.join(option.choices)})" if option.choices else ""
+        print(f"  --set {option.name}={option.default}\n        {option.help}{choices}")

@@ -12,6 +12,12 @@ from numba import njit
 from firthian.arrays import Array
 from firthian.kernels.selection import counter_random
 
+#: Rows, columns, targets and weights of the pairs of a cell.
+Cell = tuple[Array, Array, Array, Array]
+
+#: Vectors, their sums of squares, and biases, each with its sum of squares.
+Parameters = tuple[Array, Array, Array]
+
 
 @njit(cache=True, nogil=True)
 def count_cells(indptr: Array, indices: Array, values: Array, part: int, parts: int, sizes: Array) -> None:
@@ -58,28 +64,19 @@ def fill_cells(
 # Reassociation lets the compiler sum a dot product in SIMD lanes, always in the same order; numpy's rules for division
 # by zero (which cannot occur: the squares start at 1) let it divide in lanes as well.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
-def adagrad_steps(
-    rows: Array,
-    columns: Array,
-    targets: Array,
-    weights: Array,
-    words: Array,
-    word_squares: Array,
-    word_bias: Array,
-    contexts: Array,
-    context_squares: Array,
-    context_bias: Array,
-    alpha: np.float32,
-) -> None:
+def adagrad_steps(cell: Cell, words: Parameters, contexts: Parameters, alpha: np.float32) -> None:
     """Take an Adagrad step on each pair in turn.
 
-    ``word_bias[i]`` holds the bias a_i and its sum of squares, ``context_bias[j]`` b_j and its sum. With g the gradient
-    of one parameter, its step is alpha·g / sqrt(s), and then s grows by (alpha·g)², as in Stanford's program.
+    With g the gradient of one parameter, its step is alpha·g / sqrt(s), and then s grows by (alpha·g)², as in Stanford's
+    program.
     """
-    width = words.shape[1]
+    rows, columns, targets, weights = cell
+    word_vectors, word_squares, word_bias = words
+    context_vectors, context_squares, context_bias = contexts
+    width = word_vectors.shape[1]
     for p in range(rows.size):
         i, j = np.uint64(rows[p]), np.uint64(columns[p])
-        u, c = words[i], contexts[j]
+        u, c = word_vectors[i], context_vectors[j]
         u_squares, c_squares = word_squares[i], context_squares[j]
         residual = word_bias[i, 0] + context_bias[j, 0] - targets[p]
         inner = np.float32(0)
@@ -101,22 +98,15 @@ def adagrad_steps(
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def squared_errors(
-    rows: Array,
-    columns: Array,
-    targets: Array,
-    weights: Array,
-    words: Array,
-    word_bias: Array,
-    contexts: Array,
-    context_bias: Array,
-) -> float:
+def squared_errors(cell: Cell, words: Parameters, contexts: Parameters) -> float:
     """Return the sum of f·r² over the pairs of a cell."""
-    width = words.shape[1]
+    rows, columns, targets, weights = cell
+    (word_vectors, _, word_bias), (context_vectors, _, context_bias) = words, contexts
+    width = word_vectors.shape[1]
     total = 0.0
     for p in range(rows.size):
         i, j = np.uint64(rows[p]), np.uint64(columns[p])
-        u, c = words[i], contexts[j]
+        u, c = word_vectors[i], context_vectors[j]
         inner = np.float32(0)
         for k in range(width):
             inner += u[k] * c[k]

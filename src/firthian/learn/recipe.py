@@ -23,7 +23,7 @@ USUAL_DIMENSION, LARGE_DIMENSION, LARGE_TEXT = 100, 150, 50_000_000
 #: Options that several families share.
 Smoothing = Annotated[float, Declared("power of the context distribution", low=0, high=2)]
 EigenvaluePower = Annotated[float, Declared("power p of the eigenvalues or singular values: U·s^p", low=0, high=2)]
-Combine = Annotated[str, Declared("vectors to keep: words u, u+c with contexts c, or their mean", choices=COMBINATIONS)]
+Combine = Annotated[str, Declared("combination of word vectors u and context vectors c", choices=COMBINATIONS)]
 
 #: Counting settings that do best for most recipes.
 DYNAMIC = {"window": 5, "weighting": "dynamic", "sample": 1e-3}

@@ -46,7 +46,7 @@ def counts():
 def test_steps_agree_with_the_twin():
     problem, parts = random_problem()
     u, u_squares, a, c, c_squares, b = fast_state(parts)
-    kernel.adagrad_steps(*problem, u, u_squares, a, c, c_squares, b, np.float32(0.1))
+    kernel.adagrad_steps(problem, (u, u_squares, a), (c, c_squares, b), np.float32(0.1))
     exact = tuple(part.astype(np.float64) for part in parts)
     squares = tuple(np.ones_like(part) for part in exact)
     slow.adagrad(*problem, exact, squares, 0.1)
@@ -73,7 +73,7 @@ def test_the_first_step_is_half_the_gradient_times_alpha():
     """Also for the biases, which one public program forgets."""
     problem, parts = random_problem(pairs=1)
     u, u_squares, a, c, c_squares, b = fast_state(parts)
-    kernel.adagrad_steps(*problem, u, u_squares, a, c, c_squares, b, np.float32(0.01))
+    kernel.adagrad_steps(problem, (u, u_squares, a), (c, c_squares, b), np.float32(0.01))
     for before, after, slope in zip(parts, (u, c, a[:, 0], b[:, 0]), slow.gradient(*problem, *parts), strict=True):
         np.testing.assert_allclose((before - after) / 0.01, slope / 2, rtol=1e-3, atol=1e-4)
 
@@ -81,7 +81,7 @@ def test_the_first_step_is_half_the_gradient_times_alpha():
 def test_objective_agrees_with_the_twin():
     problem, parts = random_problem()
     u, _, a, c, _, b = fast_state(parts)
-    value = kernel.squared_errors(*problem, u, a, c, b)
+    value = kernel.squared_errors(problem, (u, u, a), (c, c, b))
     assert value == pytest.approx(slow.objective(*problem, *(part.astype(np.float64) for part in parts)), rel=1e-5)
 
 

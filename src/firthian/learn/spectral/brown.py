@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -129,18 +129,10 @@ def _arrays(matrix: Any) -> tuple[Array, Array, Array]:
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
 
 
-class HasFeatures(Protocol):
-    """A model that clusters words."""
-
-    def features(self) -> tuple[Any, Array, list[str]]:
-        """Return one-hot features as a SciPy CSR array, the class of each word, and the bit string of each class."""
-        ...
-
-
 class Clusters:
     """Takes a model's one-hot features as vectors, with the class of each word beside them as ``classes``."""
 
-    def solve(self, model: HasFeatures, dimension: int, run: Run) -> Solution:
+    def solve(self, model: Brown, dimension: int, run: Run) -> Solution:
         """Cluster, and return the features."""
         matrix, classes, bits = model.features()
         extras = {"classes": np.asarray(classes, dtype=np.int32)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -71,17 +71,9 @@ def _variances(matrix: Any, size: int) -> Array:
     return variances
 
 
-class HasColumns(Protocol):
-    """A model that ranks its own columns."""
-
-    def columns(self, dimension: int) -> Array:
-        """Return the best columns as a dense matrix."""
-        ...
-
-
 class Columns:
     """Takes the model's best columns as dimensions; nothing is fitted."""
 
-    def solve(self, model: HasColumns, dimension: int, run: Run) -> Solution:
+    def solve(self, model: HAL, dimension: int, run: Run) -> Solution:
         """Return the columns as is."""
         return Solution(model.columns(dimension))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import numpy as np
 
@@ -30,12 +30,6 @@ class TrainedVectors:
         self.points = unit_rows(vectors.matrix)
 
 
-class HasPoints(Protocol):
-    """A model that is a set of points."""
-
-    points: Array
-
-
 class SparseCoding:
     """Codes each vector by few rows of a dictionary D: ``min 1/2 |X - A D|² + l1·|A|_1``, rows of D of length 1 at most.
 
@@ -57,7 +51,7 @@ class SparseCoding:
     ) -> None:
         self.l1, self.nonnegative, self.epochs, self.tolerance = l1, nonnegative, epochs, tolerance
 
-    def solve(self, model: HasPoints, dimension: int, run: Run) -> Solution:
+    def solve(self, model: TrainedVectors, dimension: int, run: Run) -> Solution:
         """Alternate between codes and dictionary."""
         import scipy.sparse
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import numpy as np
 
@@ -73,11 +73,6 @@ class GloVe:
         self.counts, self.run = counts, run
         self.x_max, self.weight_exponent = x_max, weight_exponent
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Words by contexts."""
-        return self.counts.shape
-
     def weight(self, values: Array) -> Array:
         """Return f of counts, eq. 9."""
         weights: Array = np.minimum((values / np.float32(self.x_max)) ** np.float32(self.weight_exponent), 1)
@@ -94,9 +89,8 @@ class GloVe:
                 f"{counts.pairs:,} pairs need {show_size(needed)}, more than the memory budget",
                 hint="raise `memory`, or count with a higher `min_count`",
             )
-        sparse = (counts.indptr, counts.indices, counts.values)
+        sparse, parts = (counts.indptr, counts.indices, counts.values), range(PARTS)
         sizes = np.zeros((PARTS, PARTS), dtype=np.int64)
-        parts = range(PARTS)
         list(self.run.threads.map(lambda part: kernel.count_cells(*sparse, part, PARTS, sizes[part]), parts))
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         pairs = int(starts[-1])
@@ -114,19 +108,6 @@ class GloVe:
         list(self.run.threads.map(fill, parts))
         check_weights(weights, "x_max", float(counts.values.max(initial=0)))
         return Pairs(rows, columns, targets, weights, starts)
-
-
-class HasWeightedPairs(Protocol):
-    """A model that is a weighted sum of squares over pairs."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Words by contexts."""
-        ...
-
-    def weighted_pairs(self) -> Pairs:
-        """Return targets and weights, sorted into cells."""
-        ...
 
 
 class Adagrad:
@@ -148,11 +129,11 @@ class Adagrad:
     ) -> None:
         self.epochs, self.alpha, self.combine = epochs, alpha, combine
 
-    def solve(self, model: HasWeightedPairs, dimension: int, run: Run) -> Solution:
+    def solve(self, model: GloVe, dimension: int, run: Run) -> Solution:
         """Make ``epochs`` passes over the pairs; the objective is recomputed after each."""
         pairs = model.weighted_pairs()
         sides = []
-        for side, number in enumerate(model.shape):
+        for side, number in enumerate(model.counts.shape):
             generator = run.generator(_START, side)
             vectors = small_start(generator, number, dimension)
             bias = np.ones((number, 2), dtype=np.float32)
@@ -171,7 +152,7 @@ class Adagrad:
         )
 
 
-#: Vectors, their sums of squares, and biases with their sums of squares.
+#: Vectors, their sums of squares, and biases, each with its sum of squares.
 Parameters = tuple[Array, Array, Array]
 
 
@@ -191,21 +172,16 @@ def passes(
     """
     from firthian.kernels import glove as kernel
 
-    (word_vectors, word_squares, word_bias), (context_vectors, context_squares, context_bias) = words, contexts
-
     def step(part: int, other: int) -> None:
-        kernel.adagrad_steps(*pairs.cell(part, other), *words, *contexts, np.float32(alpha))
+        kernel.adagrad_steps(pairs.cell(part, other), words, contexts, np.float32(alpha))
 
     def errors(part: int, other: int) -> float:
-        cell = pairs.cell(part, other)
-        return float(kernel.squared_errors(*cell, word_vectors, word_bias, context_vectors, context_bias))
+        return float(kernel.squared_errors(pairs.cell(part, other), words, contexts))
 
     objective: list[float] = []
     run.progress.start("Adagrad", epochs)
-    parameters = {
-        "words": word_vectors, "word_squares": word_squares, "word_bias": word_bias,
-        "contexts": context_vectors, "context_squares": context_squares, "context_bias": context_bias,
-    }  # fmt: skip
+    names = ("words", "word_squares", "word_bias", "contexts", "context_squares", "context_bias")
+    parameters = dict(zip(names, (*words, *contexts), strict=True))
     stage = run.stage(name)
     state = stage.restore()
     done = 0
