@@ -153,7 +153,7 @@ def test_data_that_are_not_here_are_missed_before_training(corpus, no_training, 
     for name in ("FIRTHIAN_DATA", "FIRTHIAN_CACHE"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.delenv("FIRTHIAN_MIRROR", raising=False)
-    with pytest.raises(FirthianError, match="is not here and cannot be downloaded"):
+    with pytest.raises(FirthianError, match="is not on this machine and cannot be downloaded"):
         compare_recipes([corpus], ["svd:dim=2"], suite=suite)
 
 

@@ -49,7 +49,7 @@ def test_a_member_that_declares_less_than_it_holds_gives_no_more(archive: Path) 
 
 @pytest.mark.parametrize("name", ["pkg/other.txt", "data.txt", "PKG/DATA.TXT", ""])
 def test_a_missing_member_is_named(archive: Path, name: str) -> None:
-    with pytest.raises(FirthianError, match=f"holds no {name}"):
+    with pytest.raises(FirthianError, match=f"has no {name}"):
         read(archive, name)
 
 

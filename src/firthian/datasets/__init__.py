@@ -1,6 +1,6 @@
 """Corpora, vectors and evaluation sets by name: a registry with checksums, licenses and sizes.
 
-``locate("men")`` gives a file, fetched when it must be. Nothing of the data is part of the project.
+``locate("men")`` returns a file, fetched if necessary. No data is part of the project.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Read one member of a zip file (a wheel is one) without trusting it.
+"""Read one member of an untrusted zip file, such as a wheel.
 
-Nothing is ever extracted to a path the archive names: a member is asked for by its exact name and read as a stream.
+Nothing is extracted to a path that the archive names: a member is opened by its exact name and read as a stream.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import IO
 
 from firthian.errors import FirthianError
 
-#: No member that we want is larger, unpacked.
+#: The largest uncompressed member.
 LARGEST_MEMBER = 200_000_000
 
 _ENCRYPTED = 0x1
@@ -22,7 +22,7 @@ _ENCRYPTED = 0x1
 
 @contextmanager
 def open_member(archive: Path, name: str, limit: int = LARGEST_MEMBER) -> Iterator[IO[bytes]]:
-    """Open one member for reading; it never gives more bytes than it declares, nor more than ``limit``.
+    """Open one member for reading; it yields no more bytes than it declares, nor more than ``limit``.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -39,10 +39,10 @@ def open_member(archive: Path, name: str, limit: int = LARGEST_MEMBER) -> Iterat
             try:
                 entry = file.getinfo(name)
             except KeyError:
-                raise FirthianError(f"{archive} holds no {name}", hint=again) from None
+                raise FirthianError(f"{archive} has no {name}", hint=again) from None
             if entry.flag_bits & _ENCRYPTED:
                 raise FirthianError(f"{archive}: {name} is encrypted", hint=again)
-            # zipfile stops at the declared size, so checking the declaration is enough against zip bombs.
+            # zipfile stops at the declared size, so checking that suffices against zip bombs.
             if entry.file_size > limit:
                 raise FirthianError(f"{archive}: {name} is larger than {limit:,} bytes", hint=again)
             with file.open(entry) as member:

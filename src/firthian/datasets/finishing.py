@@ -1,7 +1,7 @@
-"""From the files that others publish to the one form that ours are read in.
+"""Convert published files to the one format we read.
 
-Each function takes opened files and gives the bytes of the finished one, piece by piece. Copies of a data set that
-differ in spacing, line ends or comments end as the same bytes, so one checksum fits them all.
+Each function takes open files and yields the bytes of the finished file. Copies of a data set that differ in spacing,
+line endings or comments become the same bytes, so one checksum fits them all.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from firthian.errors import FirthianError, require
 
 Finish = Callable[[Sequence[IO[bytes]]], Iterator[bytes]]
 
-#: Misprints in some copies of a test set.
+#: Typos in some copies of a test set.
 _RESPELLED = {"goverment": "government"}
 
 _CHUNK = 1 << 20
 
 
 def unchanged(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    """Return the file as it is, unpacked.
+    """Yield the file unchanged.
 
     >>> list(unchanged([io.BytesIO(b"a text")]))
     [b'a text']
@@ -32,7 +32,7 @@ def unchanged(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
 
 
 def word_pairs(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    r"""Return ``word TAB word TAB score`` lines, without comments.
+    r"""Yield ``word TAB word TAB score`` lines, without comments.
 
     >>> list(word_pairs([io.BytesIO(b"# a comment\r\nautomobile  car   50.0\r\n")]))
     [b'automobile\tcar\t50.0\n']
@@ -56,7 +56,7 @@ def _is_number(text: str) -> bool:
 
 
 def analogies(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    r"""Return four words a line, with the ``: section`` lines where there are any.
+    r"""Yield lines of four words, and any ``: section`` lines.
 
     >>> list(analogies([io.BytesIO(b": capitals\r\nathens\tgreece\toslo\tnorway\r\n")]))
     [b': capitals\n', b'athens greece oslo norway\n']
@@ -71,7 +71,7 @@ def analogies(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
 
 
 def first_bytes(size: int) -> Finish:
-    """Make a function that gives the first ``size`` bytes of a file.
+    """Return a function that yields the first ``size`` bytes of a file.
 
     >>> list(first_bytes(3)([io.BytesIO(b"a text")]))
     [b'a t']
@@ -88,7 +88,7 @@ def first_bytes(size: int) -> Finish:
 
 
 def _orange_rows(file: IO[bytes]) -> Iterator[tuple[str, str]]:
-    """Read (label, text) from Orange's table of two columns: names, types and roles come first, on three lines."""
+    """Yield (label, text) from an Orange table of two columns, after three header lines (names, types, roles)."""
     for number, line in enumerate(file, start=1):
         fields = line.decode().rstrip("\r\n").split("\t")
         if number <= 3 or fields == [""]:
@@ -99,7 +99,7 @@ def _orange_rows(file: IO[bytes]) -> Iterator[tuple[str, str]]:
 
 
 def labeled_rows(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    r"""Join a training and a test table into ``split TAB label TAB text`` lines.
+    r"""Yield ``split TAB label TAB text`` lines of a training and a test table.
 
     >>> head = b"Category\tText\nd\tstring\nclass\t\n"
     >>> list(labeled_rows([io.BytesIO(head + b"a\tone\n"), io.BytesIO(head + b"b\ttwo\n")]))
@@ -111,14 +111,14 @@ def labeled_rows(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
 
 
 def documents(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    """Return the texts of tables, one document a line."""
+    """Yield the texts of tables, one document per line."""
     for file in files:
         for _, text in _orange_rows(file):
             yield text.encode() + b"\n"
 
 
 def glove_text(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
-    """Write a matrix (``.npy``) and its words (``.parquet``) as GloVe's text: a word and its numbers a line."""
+    """Yield a matrix (``.npy``) and its words (``.parquet``) in GloVe's text format: one word and its numbers per line."""
     import numpy as np
 
     parquet = require("pyarrow.parquet", "export")
@@ -129,7 +129,7 @@ def glove_text(files: Sequence[IO[bytes]]) -> Iterator[bytes]:
         raise FirthianError("the vectors of the source cannot be read", hint="fetch them again") from error
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise FirthianError(f"{len(words):,} words for vectors of shape {matrix.shape}", hint="fetch them again")
-    # GloVe publishes at most 5 or 6 significant digits: as many give back the same float32.
+    # GloVe's files have at most 6 significant digits, which restore the same float32.
     row_format = "%s" + " %.6g" * matrix.shape[1] + "\n"
     for first in range(0, len(words), 4096):
         block = matrix[first : first + 4096].tolist()

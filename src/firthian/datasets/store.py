@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from firthian.datasets.finishing import unchanged
@@ -15,18 +15,18 @@ from firthian.runtime.progress import Progress, Silent
 
 @dataclass(frozen=True)
 class Status:
-    """Where a data set is now, and whether it is what it should be."""
+    """Where a data set is, and whether it is intact."""
 
     dataset: Dataset
-    #: The finished file, where it is here already.
+    #: The finished file, or None if it is not on this machine.
     path: Path | None
-    #: How it could be had now, in order of preference.
+    #: Usable sources, in order of preference.
     sources: tuple[str, ...]
-    #: The result of a check: ``intact``, ``damaged``, or nothing where none was made.
+    #: The result of verification: ``intact``, ``damaged``, or empty if not verified.
     state: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """Return the facts by name."""
+        """Return the fields for JSON."""
         return {
             "name": self.dataset.name,
             "kind": self.dataset.kind,
@@ -41,7 +41,7 @@ class Status:
 
 
 def find_here(dataset: Dataset) -> Path | None:
-    """Return the finished file where it is here already; without reading it."""
+    """Return the finished file if it is on this machine, without reading it."""
     for source in dataset.sources:
         if isinstance(source, LocalFile) and source.finish is None and (path := source.place()) is not None:
             return path
@@ -50,16 +50,16 @@ def find_here(dataset: Dataset) -> Path | None:
 
 
 def locate(name: str, progress: Progress | None = None) -> Path:
-    """Return the file of a data set, fetched when it must be.
+    """Return the file of a data set, fetched if necessary.
 
-    What lies in the cache was checked when it was made; a file of another size was changed since and is refused.
+    Files are verified when they enter the cache; after that, only their size is checked.
     """
     dataset = find_dataset(name)
     path = find_here(dataset)
     if path is None:
         (progress or Silent()).start(f"fetching {dataset.name}")
         with locked(cache_folder(make=True) / dataset.file, wait=True):
-            # Another process may have made it while this one waited.
+            # Another process may have created it while this one waited.
             path = find_here(dataset) or _make(dataset)
     if path.stat().st_size != dataset.size:
         raise FirthianError(
@@ -69,14 +69,14 @@ def locate(name: str, progress: Progress | None = None) -> Path:
 
 
 def _make(dataset: Dataset) -> Path:
-    """Make the finished file in the cache from the first source that is available."""
+    """Build the finished file in the cache from the first available source."""
     for source in dataset.sources:
         if source.available():
             return _write(dataset, source)
     paths = [source.path for source in dataset.sources if isinstance(source, LocalFile)]
     raise FirthianError(
-        f"the data set {dataset.name} is not here and cannot be downloaded",
-        hint=f"put {' or '.join(paths)} into a folder and name that folder in FIRTHIAN_DATA",
+        f"the data set {dataset.name} is not on this machine and cannot be downloaded",
+        hint=f"put {' or '.join(paths)} in a folder and set FIRTHIAN_DATA to it",
     )
 
 
@@ -96,16 +96,16 @@ def _write(dataset: Dataset, source: Source) -> Path:
 
 
 def status(name: str) -> Status:
-    """Say where a data set is and how it can be had."""
+    """Return where a data set is and how to get it."""
     dataset = find_dataset(name)
     usable = tuple(source.describe() for source in dataset.sources if source.available())
     return Status(dataset, find_here(dataset), usable)
 
 
 def verify(name: str) -> Status:
-    """Compare the checksum of a data set that is here; one that is not here has no state."""
-    found = status(name)
-    if found.path is None:
-        return found
-    intact = file_sha256(found.path) == found.dataset.sha256
-    return Status(found.dataset, found.path, found.sources, "intact" if intact else "damaged")
+    """Return the status with the result of a checksum test, if the data set is on this machine."""
+    current = status(name)
+    if current.path is None:
+        return current
+    intact = file_sha256(current.path) == current.dataset.sha256
+    return replace(current, state="intact" if intact else "damaged")

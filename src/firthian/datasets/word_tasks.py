@@ -1,6 +1,6 @@
-"""Read test files: word pairs with a human score, or analogy questions, in the usual formats.
+"""Read test files: word pairs with human ratings, or analogy questions, in the usual formats.
 
-Every file is taken for hostile: it must be text of a sane size, and each error names the file and the line.
+Files are untrusted: each must be text of a sane size, and errors name the file and the line.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.text.files import whole_text
 
-#: The largest test file that is read; the common ones are below a megabyte.
+#: The largest test file; the common ones are below a megabyte.
 LARGEST_BYTES = 64 * 2**20
 
-_PAIRS = "a pair is two words and a number, as: tea coffee 8.5"
-_QUESTION = "a question is four words, as: man king woman queen"
+_PAIRS = "expected two words and a number, such as: tea coffee 8.5"
+_QUESTION = "expected four words, such as: man king woman queen"
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of words and what people said of their similarity."""
+    """Pairs of words and human ratings of their similarity."""
 
     name: str
     words: list[tuple[str, str]]
@@ -40,8 +40,8 @@ class Pairs:
 class Questions:
     """Analogies ``a : b = c : d``, and the section each belongs to.
 
-    ``sections[number]`` is a section's name, ``semantic[number]`` says what it asks (None where nobody knows),
-    ``section_of`` gives each question's section.
+    ``sections`` are the names, ``semantic`` whether each section is semantic (None if unknown), ``section_of`` the
+    section number of each question.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Questions:
 
 
 def read(path: Path, kind: str | None = None, name: str | None = None) -> Pairs | Questions:
-    """Read a test file; without a ``kind`` (``similarity`` or ``analogy``) its first lines say what it is."""
+    """Read a test file; without a ``kind`` (``similarity`` or ``analogy``) it is recognized by its first lines."""
     name = name or path.name.partition(".")[0] or path.name
     lines = list(_lines(path))
     if not lines:
@@ -66,14 +66,14 @@ def read(path: Path, kind: str | None = None, name: str | None = None) -> Pairs 
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Return the lines that say something, with their numbers; ``#`` begins a comment."""
+    """Yield numbered lines that are neither empty nor comments (``#``)."""
     for number, raw in enumerate(whole_text(str(path), LARGEST_BYTES).split(b"\n"), start=1):
         try:
             line = raw.decode().strip()
         except UnicodeDecodeError:
             raise _wrong(path, number, "is not UTF-8", "convert the file to UTF-8, e.g. with iconv") from None
         if "\0" in line:
-            raise _wrong(path, number, "holds a NUL", "give a text file")
+            raise _wrong(path, number, "has a NUL byte", "pass a text file")
         if line and not line.startswith("#"):
             yield number, line
 
@@ -83,7 +83,7 @@ def _wrong(path: Path, number: int, what: str, hint: str) -> FirthianError:
 
 
 def _separator(line: str) -> str | None:
-    """Say what stands between columns: a tab, a comma, a semicolon, or (None) any white space."""
+    """Return the column separator: a tab, a comma, a semicolon, or None for any white space."""
     for mark in "\t", ",", ";":
         if line.count(mark) >= 2:
             return mark
@@ -102,7 +102,7 @@ def _columns(line: str, separator: str | None) -> list[str]:
 
 
 def _number(text: str) -> float:
-    """Read a number; NaN where it is none."""
+    """Parse a number; NaN if it is not one."""
     try:
         return float(text)
     except ValueError:
@@ -110,19 +110,19 @@ def _number(text: str) -> float:
 
 
 def _score_column(fields: list[str]) -> int:
-    """Find the first number after the two words (files such as SimLex have other columns before it); -1 for none."""
-    return next((place for place, field in enumerate(fields) if place >= 2 and not math.isnan(_number(field))), -1)
+    """Return the column of the first number after the two words (SimLex has other columns before it), or -1."""
+    return next((n for n, field in enumerate(fields) if n >= 2 and not math.isnan(_number(field))), -1)
 
 
 def _sniff(path: Path, lines: list[tuple[int, str]]) -> str:
-    """Tell pairs from analogies: pairs have a number, if not in the first line (a header) then in the second."""
+    """Return whether lines are pairs or analogies: pairs have a number in the first line, or in the second after a header."""
     number, first = lines[0]
     if first.startswith(":"):
         return "analogy"
     separator = _separator(first)
     beginning = [_columns(line, separator) for _, line in lines[:2]]
     for fields in beginning:
-        # Four columns that do not end in a number are a question, also when one of its words is a number.
+        # Four columns that do not end in a number are a question, even if another is a number.
         if _score_column(fields) >= 0 and not (len(fields) == 4 and math.isnan(_number(fields[3]))):
             return "similarity"
     if len(beginning[0]) == 4:
@@ -154,30 +154,30 @@ def _pairs(path: Path, name: str, lines: list[tuple[int, str]]) -> Pairs:
 def _questions(path: Path, name: str, lines: list[tuple[int, str]]) -> Questions:
     separator = _separator(next((line for _, line in lines if not line.startswith(":")), ""))
     words: list[tuple[str, str, str, str]] = []
-    places_of: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     section_of: list[int] = []
     for number, line in lines:
         if line.startswith(":"):
             title = line.lstrip(":").strip()
             if not title:
                 raise _wrong(path, number, "begins a section without a name", "write it as: : capitals")
-            current = places_of.setdefault(title, len(places_of))
+            current = numbers.setdefault(title, len(numbers))
             continue
         fields = _columns(line, separator)
         if len(fields) != 4 or not all(fields):
             raise _wrong(path, number, f"has {len(fields)} columns", _QUESTION)
         words.append((fields[0], fields[1], fields[2], fields[3]))
-        section_of.append(current if places_of else -1)
+        section_of.append(current if numbers else -1)
     if not words:
-        raise FirthianError(f"{path} holds no questions", hint=_QUESTION)
-    sections, places = list(places_of), np.array(section_of, dtype=np.int64)
-    if places.min() < 0 and sections:
-        # Questions before the first section line are a section of their own.
-        sections, places = ["(no section)", *sections], places + 1
-    return Questions(name, words, sections, _kinds(sections), np.maximum(places, 0))
+        raise FirthianError(f"{path} has no questions", hint=_QUESTION)
+    sections, section_numbers = list(numbers), np.array(section_of, dtype=np.int64)
+    if section_numbers.min() < 0 and sections:
+        # Questions before the first section line form their own section.
+        sections, section_numbers = ["(no section)", *sections], section_numbers + 1
+    return Questions(name, words, sections, _kinds(sections), np.maximum(section_numbers, 0))
 
 
 def _kinds(sections: list[str]) -> list[bool | None]:
-    """Tell semantic from syntactic sections where the file follows Google's names: ``gram...`` is syntactic."""
+    """Return which sections are semantic, if the file follows Google's names: ``gram...`` is syntactic."""
     google = any(section.startswith("gram") for section in sections)
     return [not section.startswith("gram") if google else None for section in sections]

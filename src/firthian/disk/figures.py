@@ -1,4 +1,4 @@
-"""What all pictures share: where they may be written, and how a figure becomes the same file every time."""
+"""Shared by all figures: checking the target, measuring text, and writing reproducible files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from firthian.disk.atomic import check_file, staged
 from firthian.errors import FirthianError, from_os_error, require
 
-#: Colors of groups of words: apart for most eyes, readable on light and dark ground.
+#: Colors of word groups: distinct for most eyes, readable on light and dark backgrounds.
 COLORS = (
     "#4477cc", "#dd7711", "#229966", "#cc3355", "#8855cc", "#997711", "#22a5b5", "#c256a5",
     "#6b8e23", "#a0522d", "#5b6f8a", "#e0a030",
@@ -20,17 +20,15 @@ COLORS = (
 
 
 def check_picture(path: str | os.PathLike[str], suffixes: tuple[str, ...], force: bool) -> Path:
-    """Say early whether a picture of this kind may be written here."""
+    """Raise, before any work, if a picture cannot be written here."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
-        raise FirthianError(
-            f"{target} does not say which kind of picture it is", hint=f"end its name in {' or '.join(suffixes)}"
-        )
+        raise FirthianError(f"{target} has no known picture suffix", hint=f"use {' or '.join(suffixes)}")
     return check_file(target, force)
 
 
 def plain_text(word: str) -> str:
-    """Return a word as a picture can show it: control characters become a mark.
+    """Return a word with control characters replaced, for a picture.
 
     >>> plain_text("a\\tb")
     'a·b'
@@ -39,33 +37,33 @@ def plain_text(word: str) -> str:
 
 
 @contextmanager
-def _boxes_for_letters() -> Iterator[None]:
-    """A script that the font has no letters for is shown as boxes; that is not an error."""
+def _missing_glyphs_ignored() -> Iterator[None]:
+    """Ignore warnings about missing glyphs, which are drawn as boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
 def extents_of(texts: Iterable[Any], renderer: Any) -> list[Any]:
-    """Measure texts on a figure."""
-    with _boxes_for_letters():
+    """Return the extents of texts on a figure."""
+    with _missing_glyphs_ignored():
         return [text.get_window_extent(renderer) for text in texts]
 
 
 def renderer_of(figure: Any) -> Any:
-    """Return what measures text on a figure; asked for once, because making one costs more than a thousand words."""
+    """Return a renderer that measures text; create it once, since that costs more than measuring a thousand words."""
     return require("matplotlib.backends.backend_agg", "viz").FigureCanvasAgg(figure).get_renderer()
 
 
 def save_figure(figure: Any, target: Path, force: bool) -> None:
-    """Write a figure that appears whole or not at all, without dates or random names in it."""
+    """Write a figure atomically, without dates or random ids in it."""
     settings = {"svg.hashsalt": "firthian"}
     metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
     try:
         with (
             staged(target, force, suffix=target.suffix) as staging,
             require("matplotlib", "viz").rc_context(settings),
-            _boxes_for_letters(),
+            _missing_glyphs_ignored(),
         ):
             figure.savefig(staging, dpi=figure.dpi, metadata=metadata)
     except OSError as error:
