@@ -397,8 +397,8 @@ def test_a_dry_run_refuses_what_the_run_refuses(firth: Firth, corpus: Path, targ
     assert firth("count", corpus, "-o", target).code == 0
     for dry in ((), ("--dry-run",)):
         command = ("train", target, "-o", target.with_name("v"), "--dim", "2", *dry)
-        firth(*command, "--window", "3").complains("do not apply to ready counts", "give the corpus")
-        firth(*command, "-m", "sgns-sgd").complains("learns from the text itself, not from counts")
+        firth(*command, "--window", "3").complains("do not apply to ready counts", "pass the corpus")
+        firth(*command, "-m", "sgns-sgd").complains("learns from text, not from counts")
         firth(*command, "-m", "svd", "--memory", "1MB").complains("1.0 MB is too small")
     firth("train", corpus, "--dry-run", "--dim", "2", "--memory", "1MB").complains("1.0 MB is too small")
 

@@ -79,7 +79,7 @@ def test_a_signal_leaves_nothing_of_compare(
 ) -> None:
     (place / "pairs.txt").write_text("the cat 5\nthe dog 3\nsat on 1\n")
     before = set(place.iterdir())
-    monkeypatch.setattr("firthian.compare.comparison.train", ended)
+    monkeypatch.setattr("firthian.compare.comparison.learn", ended)
     command = ("compare", place / "counts", "-m", "svd", "--dim", "2", "--sets", place / "pairs.txt")
     assert firth(*command, "-o", place / "report").code == 143
     assert set(place.iterdir()) == before

@@ -68,15 +68,15 @@ def test_the_report_holds_vectors_page_and_json(corpus, pairs, tmp_path, firth):
 def test_the_memory_of_a_recipe_does_not_hold_what_others_left(corpus, pairs, monkeypatch, tmp_path):
     from firthian.compare import comparison
 
-    real, ballast = comparison.train, []
+    real, ballast = comparison.learn, []
 
-    def train(*given, **options):
+    def learn(*given, **options):
         made = real(*given, **options)
         # written to, or the system would not give the memory
         ballast.append(np.ones(15_000_000))
         return made
 
-    monkeypatch.setattr(comparison, "train", train)
+    monkeypatch.setattr(comparison, "learn", learn)
     found = compare_recipes(
         corpus, ["svd", "psd", "ppmi"], vector_size=2, sets=[str(pairs)], output=tmp_path / "report"
     )
@@ -89,13 +89,13 @@ def test_equal_settings_are_counted_once(corpus, pairs, monkeypatch):
     from firthian.compare import comparison
 
     calls = []
-    real = comparison.count
+    real = comparison.count_temporary
 
-    def count(source, **settings):
-        calls.append(settings["window"])
-        return real(source, **settings)
+    def count(job, context):
+        calls.append(job.options.window)
+        return real(job, context)
 
-    monkeypatch.setattr(comparison, "count", count)
+    monkeypatch.setattr(comparison, "count_temporary", count)
     result = compare_recipes(ft.count([corpus]), ["psd:dim=2", "psd:dim=3,cut=0.5", "svd:dim=2"], sets=[str(pairs)])
     assert calls == []
     assert [entry.vector_size for entry in result.entries] == [2, 3, 2]
@@ -112,7 +112,7 @@ def test_equal_settings_are_counted_once(corpus, pairs, monkeypatch):
     ("recipes", "message"),
     [
         (["pds"], "did you mean psd"),
-        (["psd", "psd"], "named twice"),
+        (["psd", "psd"], "listed twice"),
         (["psd:cutt=1"], "no option 'cutt'"),
         (["psd:cut"], "not option=value"),
         (["sparse"], "learns from vectors"),
@@ -129,7 +129,7 @@ def no_training(monkeypatch):
     """Whoever trains fails."""
     from firthian.compare import comparison
 
-    monkeypatch.setattr(comparison, "train", None)
+    monkeypatch.setattr(comparison, "learn", None)
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,7 @@ def test_a_last_recipe_with_too_few_words_is_found_out_before_the_first_is_train
 
 
 def test_too_little_memory_is_found_out_before_training(corpus, pairs, no_training, monkeypatch):
-    from firthian.compare import comparison
-
-    monkeypatch.setattr(comparison, "check_budget", lambda memory: 1000)
+    monkeypatch.setattr("firthian.runtime.run.check_budget", lambda memory: 1000)
     with pytest.raises(FirthianError, match=r"svd with 8 words.* needs about"):
         compare_recipes(ft.count([corpus]), ["svd:dim=2"], sets=[str(pairs)])
 

@@ -10,7 +10,7 @@ import pytest
 
 import firthian as ft
 from firthian.errors import FirthianError
-from firthian.learn.forecast import forecast
+from firthian.learn.plan import forecast
 from firthian.learn.recipes import RECIPES, Recipe, find_recipe
 
 NAMES = [recipe.name for recipe in RECIPES]
@@ -170,7 +170,7 @@ def test_more_dimensions_than_words_are_refused(name):
 
 @pytest.mark.parametrize("name", [recipe.name for recipe in RECIPES if not recipe.dimension])
 def test_a_dimension_that_cannot_be_chosen_is_refused(name):
-    with pytest.raises(FirthianError, match="leave out --dim"):
+    with pytest.raises(FirthianError, match="omit vector_size"):
         ft.train(corpus(), name, vector_size=5, counting={"min_count": 1})
 
 

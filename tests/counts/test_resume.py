@@ -146,9 +146,9 @@ def test_other_settings_are_refused_and_the_work_is_kept(tmp_path: Path) -> None
     corpus = write_corpus(tmp_path / "corpus.txt", 100)
     begin(corpus, tmp_path / "c", 4)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(ft.FirthianError, match="was begun with other settings"):
+    with pytest.raises(ft.FirthianError, match="was begun with window 3, not 4"):
         finish(corpus, tmp_path / "c", window=4)
-    with pytest.raises(ft.FirthianError, match="holds an unfinished run: go on with --resume or start anew"):
+    with pytest.raises(ft.FirthianError, match="contains an unfinished run: continue with resume or start over"):
         run_job(job(corpus), tmp_path / "c", how(2, 2000))
     assert sorted(tmp_path.rglob("*")) == before
     run_job(job(corpus), tmp_path / "c", how(2, 2000), force=True)
@@ -180,7 +180,7 @@ def test_a_tokenizer_function_that_changed_is_another_one(tmp_path: Path, monkey
     with pytest.raises(Killed):
         ft.train(corpus, "ppmi", output=tmp_path / "v", counting=settings, progress=KillAt(2))
     module.write_text("def cut(text):\n    return text.replace('-', ' ').split()\n")
-    with pytest.raises(ft.FirthianError, match="was begun with other settings"):
+    with pytest.raises(ft.FirthianError, match="was begun with tokenizer_file"):
         ft.count(corpus, tmp_path / "c", resume=True, **settings)
     with pytest.raises(ft.FirthianError, match="was begun with counting tokenizer_file"):
         ft.train(corpus, "ppmi", output=tmp_path / "v", counting=settings, resume=True)
@@ -235,14 +235,14 @@ def test_interrupting_keeps_the_work_and_says_so(tmp_path: Path, folder_bytes: B
     corpus.write_text(small * 200)
     command = [sys.executable, "-m", "firthian", "count", str(corpus), "-o", str(tmp_path / "c")]
     process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
-    while not list(tmp_path.glob("c.partial/text-*")) and process.poll() is None:
+    while not list(tmp_path.glob("c.partial/counting/text-*")) and process.poll() is None:
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
     _, message = process.communicate()
     assert process.returncode == 130, message
     again = shlex.join(["firth", *command[3:], "--resume"])
     assert message.splitlines() == [f"firth: interrupted: progress is saved; resume with: {again}"]
-    assert list(tmp_path.glob("c.partial/text-*"))
+    assert list(tmp_path.glob("c.partial/counting/text-*"))
     done = subprocess.run([*command, "--resume"], env=environment(), capture_output=True, text=True, check=True)
     assert "pairs in" in done.stdout
     subprocess.run([*command[:-1], str(tmp_path / "whole")], env=environment(), capture_output=True, check=True)

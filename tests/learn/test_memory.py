@@ -12,7 +12,7 @@ import pytest
 
 import firthian as ft
 from benchmarks import scale
-from firthian.learn.forecast import forecast
+from firthian.learn.plan import forecast
 from firthian.learn.recipes import RECIPES, find_recipe
 from firthian.learn.train import DEFAULT_RECIPE
 from firthian.runtime.memory import LEAST_BUDGET, MARGIN, Memory, Problem, anonymous_bytes
@@ -20,7 +20,6 @@ from firthian.runtime.memory import LEAST_BUDGET, MARGIN, Memory, Problem, anony
 TRAIN = """
 import json, sys
 import firthian as ft
-from firthian.learn.train import size_of
 source, recipe, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 vectors = ft.train(source, recipe, workers=2, **options)
 print(vectors.measured["peak_bytes"])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from firthian._version import __version__
-from firthian.counts.counting import CountingContext, CountJob, count
+from firthian.counts.counting import CountingContext, CountJob, count_temporary
 from firthian.counts.counts import Counts
 from firthian.counts.tokens import Tokens
 from firthian.disk.artifact import printable, write_manifest
@@ -21,11 +21,12 @@ from firthian.disk.atomic import check_not_source, new_folder, write_file
 from firthian.errors import FirthianError, from_os_error
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import Plan
-from firthian.learn.recipes import Recipe, find_recipe
-from firthian.learn.train import check_dimension, check_memory, is_counts, refuse_counting, sizes_of, train
+from firthian.learn.plan import TrainingPlan, is_counts
+from firthian.learn.recipes import find_recipe
+from firthian.learn.train import learn
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor
-from firthian.runtime.memory import Problem, anonymous_bytes, check_budget
+from firthian.runtime.memory import anonymous_bytes
 from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import Run
 from firthian.text.copies import readable_again
@@ -65,6 +66,10 @@ class Candidate:
             raise FirthianError(f"{text}: dim must be a whole number", hint="write it as psd:dim=50")
         find_recipe(recipe).settings(options)
         return cls(text, recipe, options, int(size) if size is not None else None)
+
+    def size(self, default: int | None) -> int | None:
+        """Return its vector size; recipes that have none ignore the default."""
+        return default if self.vector_size is None and find_recipe(self.recipe).dimension else self.vector_size
 
 
 @dataclass(frozen=True)
@@ -122,21 +127,25 @@ def compare_recipes(
     """
     progress = progress or Silent()
     candidates = [item if isinstance(item, Candidate) else Candidate.read(item) for item in recipes]
-    _check(candidates, source)
+    _check(candidates)
     if output is not None:
         check_not_source(output, source.path if isinstance(source, Counts) else source)
-    plan = Plan.make(suite, sets)
+    tests = Plan.make(suite, sets)
     settings = dict(counting or {})
     with ExitStack() as stack:
         executor = stack.enter_context(open_executor(cluster, workers))
         if not is_counts(source):
             corpus = open_corpus(source, settings.pop("format", "auto"), settings.pop("text_column", None))
             source = stack.enter_context(readable_again(corpus))
-        bench = _Bench(source, settings, seed, executor, memory, progress)
+        plans = {
+            item.name: TrainingPlan.create(source, item.recipe, item.options, item.size(vector_size), seed, settings)
+            for item in candidates
+        }
+        bench = _Bench(Run.create(seed, None, memory, progress, executor=executor))
         if output is None:
-            return bench.run(candidates, vector_size, plan, None)
+            return bench.compare(candidates, plans, tests, None)
         with new_folder(output, force) as folder:
-            result = bench.run(candidates, vector_size, plan, folder / "vectors")
+            result = bench.compare(candidates, plans, tests, folder / "vectors")
             write_manifest(folder / "report.json", KIND, json.loads(json.dumps(result.to_dict())))
     _write_page(result, Path(output) / "report.html")
     return result
@@ -152,142 +161,110 @@ def _write_page(result: Comparison, path: Path) -> None:
         raise from_os_error(error) from error
 
 
-def _check(candidates: list[Candidate], source: Any) -> None:
+def _check(candidates: list[Candidate]) -> None:
     if not candidates:
-        raise FirthianError("no recipe is named", hint="give at least two with -m")
+        raise FirthianError("no recipes to compare", hint="pass at least two")
     names = [candidate.name for candidate in candidates]
-    for name in names:
-        if names.count(name) > 1:
-            raise FirthianError(f"{name} is named twice", hint="give each recipe once, or with different options")
     for candidate in candidates:
-        kind = find_recipe(candidate.recipe).source
-        if kind == "tokens" and is_counts(source):
-            raise FirthianError(f"{candidate.name} learns from text, not from counts", hint="give the corpus instead")
-        if kind == "vectors":
+        if names.count(candidate.name) > 1:
+            raise FirthianError(
+                f"{candidate.name} is listed twice", hint="name each recipe once, or with different options"
+            )
+        if find_recipe(candidate.recipe).source == "vectors":
             raise FirthianError(
                 f"{candidate.name} learns from vectors", hint="train it with firth train, then use firth evaluate"
             )
 
 
 @dataclass(frozen=True)
-class _Ready:
-    """A candidate that can be trained: the words it will know, what it learns from, and what getting that took."""
+class _Prepared:
+    """A recipe that can be trained: its plan, its words, and its counts unless it reads the text itself."""
 
-    candidate: Candidate
+    plan: TrainingPlan
     vocabulary: Vocabulary
-    data: Any
-    vector_size: int | None
-    counting: str
-    seconds: float
-    #: Further arguments of ``train``.
-    more: Mapping[str, Any]
+    counts: Counts | None = None
+    counting: str = "the text itself"
+    seconds: float = 0.0
 
 
 class _Bench:
-    """Counts what is needed, once each, and trains one candidate after another."""
+    """Counts what is needed, once each, and trains one recipe after another."""
 
-    def __init__(
-        self,
-        source: Any,
-        counting: dict[str, Any],
-        seed: int,
-        executor: Executor,
-        memory: str | int | None,
-        progress: Progress,
-    ) -> None:
-        self.source = source
-        self.counting = counting
-        self.executor, self.progress = executor, progress
-        self.budget = check_budget(memory)
-        self.how: dict[str, Any] = {"cluster": executor, "memory": memory, "progress": progress}
-        self.seed = seed
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.context = CountingContext(run.executor, run.budget, run.progress)
         self.counted: dict[str, tuple[Counts, float]] = {}
         #: Vocabularies by all that they depend on: tokenizer, limits, phrases.
         self.vocabularies: dict[tuple[Any, ...], Vocabulary] = {}
 
-    def counts_for(self, recipe: Recipe) -> tuple[Counts, float, str]:
-        """Return (counts, the seconds they took, what they are)."""
-        if is_counts(self.source):
-            refuse_counting(self.counting, "ready counts", hint="give the corpus instead")
-            counts = self.source if isinstance(self.source, Counts) else Counts.load(self.source)
-            return counts, 0.0, "as given"
-        settings = self._settings(recipe)
-        key = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()) if name != "seed") or "defaults"
-        if key not in self.counted:
-            begin = time.perf_counter()
-            counts = count(self.source, **settings, **self.how)
-            self.counted[key] = counts, time.perf_counter() - begin
-            self.vocabularies[_words_of(CountJob.create(self.source, **settings))] = counts.vocabulary
-        return *self.counted[key], key
-
-    def words_for(self, recipe: Recipe) -> Vocabulary:
-        """Return the words that a recipe will find in the text."""
-        job = CountJob.create(self.source, **self._settings(recipe))
-        key = _words_of(job)
-        if key not in self.vocabularies:
-            with Tokens.read(job, CountingContext(self.executor, self.budget, self.progress)) as tokens:
-                self.vocabularies[key] = tokens.vocabulary
-        return self.vocabularies[key]
-
-    def _settings(self, recipe: Recipe) -> dict[str, Any]:
-        return {"seed": self.seed, **recipe.counting, **self.counting}
-
-    def run(self, candidates: list[Candidate], vector_size: int | None, plan: Plan, keep: Path | None) -> Comparison:
-        """Train and evaluate all."""
+    def compare(
+        self, candidates: list[Candidate], plans: Mapping[str, TrainingPlan], tests: Plan, keep: Path | None
+    ) -> Comparison:
+        """Train and evaluate all; ``keep`` is a folder for the vectors."""
         # Recipes that read the text come last: by then its words are often known from counts.
-        order = sorted(candidates, key=lambda one: find_recipe(one.recipe).source == "tokens")
-        ready = {one.name: self._prepare(one, vector_size) for one in order}
-        # Nobody should learn after hours of training that nothing can be asked of the vectors.
-        for name, one in ready.items():
-            plan.check_vocabulary(name, one.vocabulary)
-        entries, found = [], {}
-        began = anonymous_bytes()
+        order = sorted(plans, key=lambda name: plans[name].recipe.source == "tokens")
+        prepared = {name: self._prepare(plans[name]) for name in order}
+        # Nobody should learn after hours of training that the vectors cannot be evaluated.
+        for name, item in prepared.items():
+            tests.check_vocabulary(name, item.vocabulary)
+        entries, results = [], {}
+        begin = anonymous_bytes()
         for candidate in candidates:
-            # What the ones before have left behind is not this one's.
-            held = anonymous_bytes() - began
-            entry, vectors = self._train(ready[candidate.name])
-            entries.append(replace(entry, peak_bytes=max(0, entry.peak_bytes - held)))
+            name = candidate.name
+            # Memory that earlier recipes left behind does not count.
+            before = anonymous_bytes() - begin
+            entry, vectors = self._train(candidate, prepared[name])
+            entries.append(replace(entry, peak_bytes=max(0, entry.peak_bytes - before)))
             if keep is not None:
                 keep.mkdir(exist_ok=True)
-                place = keep / _file_name(candidate.name)
+                place = keep / _file_name(name)
                 vectors.save(place)
-                # Mapped, so that what was trained does not stay in memory; it moves to its place with the folder.
+                # Mapped, so that trained vectors do not stay in memory; they move to their place with the folder.
                 vectors = Vectors.load(place)
-            found[candidate.name] = vectors
-        evaluation = plan.evaluate(found, Run.create(self.seed, progress=self.progress, executor=self.executor))
-        return Comparison(entries, evaluation, _machine(self.executor.workers))
+            results[name] = vectors
+        evaluation = tests.evaluate(results, self.run)
+        return Comparison(entries, evaluation, _machine(self.run.executor.workers))
 
-    def _prepare(self, candidate: Candidate, vector_size: int | None) -> _Ready:
-        """Get what a candidate learns from; say if it has too few words for its dimensions, or we too little memory."""
-        recipe = find_recipe(candidate.recipe)
-        size = candidate.vector_size
-        if size is None and recipe.dimension:
-            size = vector_size
-        data, described, seconds, more, pairs = self.source, "the text itself", 0.0, {"counting": self.counting}, 0
-        if recipe.source == "tokens":
-            vocabulary = self.words_for(recipe)
-        else:
-            data, seconds, described = self.counts_for(recipe)
-            vocabulary, more, pairs = data.vocabulary, {}, data.pairs
-        words, tokens = sizes_of(vocabulary)
-        dimension = check_dimension(recipe, size, words, tokens)
-        problem = Problem(words, pairs, dimension, tokens if recipe.source == "tokens" else 0)
-        check_memory(recipe, recipe.settings(candidate.options), problem, self.budget)
-        return _Ready(candidate, vocabulary, data, size, described, seconds, more)
+    def _prepare(self, plan: TrainingPlan) -> _Prepared:
+        """Get what a recipe learns from; raise if it cannot be trained on that or needs too much memory."""
+        prepared = self._read(plan) if plan.recipe.source == "tokens" else self._count(plan)
+        pairs = 0 if prepared.counts is None else prepared.counts.pairs
+        problem = plan.problem(len(prepared.vocabulary), int(prepared.vocabulary.counts.sum()), pairs)
+        plan.check_memory(problem, self.run.budget)
+        return prepared
 
-    def _train(self, ready: _Ready) -> tuple[Entry, Vectors]:
-        candidate = ready.candidate
-        vectors = train(
-            ready.data, candidate.recipe, vector_size=ready.vector_size, seed=self.seed,
-            **ready.more, **self.how, **candidate.options,
-        )  # fmt: skip
+    def _count(self, plan: TrainingPlan) -> _Prepared:
+        """Open the counts, or count the corpus unless it was counted with the same settings."""
+        if is_counts(plan.source):
+            counts = plan.source if isinstance(plan.source, Counts) else Counts.load(plan.source)
+            return _Prepared(plan, counts.vocabulary, counts, "as given")
+        settings = sorted(plan.count_settings.items())
+        key = ", ".join(f"{name}={value}" for name, value in settings if name != "seed") or "defaults"
+        if key not in self.counted:
+            begin = time.perf_counter()
+            counts = count_temporary(plan.count_job, self.context)
+            self.counted[key] = counts, time.perf_counter() - begin
+            self.vocabularies[_words_of(plan.count_job)] = counts.vocabulary
+        counts, seconds = self.counted[key]
+        return _Prepared(plan, counts.vocabulary, counts, key, seconds)
+
+    def _read(self, plan: TrainingPlan) -> _Prepared:
+        """Find the words that a recipe will see in the text."""
+        key = _words_of(plan.count_job)
+        if key not in self.vocabularies:
+            with Tokens.read(plan.count_job, self.context) as tokens:
+                self.vocabularies[key] = tokens.vocabulary
+        return _Prepared(plan, self.vocabularies[key])
+
+    def _train(self, candidate: Candidate, item: _Prepared) -> tuple[Entry, Vectors]:
+        vectors = learn(item.plan, self.run, counts=item.counts)
         entry = Entry(
             candidate.name,
             candidate.recipe,
             vectors.vector_size,
             len(vectors),
-            ready.counting,
-            round(ready.seconds, 3),
+            item.counting,
+            round(item.seconds, 3),
             vectors.measured["seconds"],
             vectors.measured["peak_bytes"],
             {key: getattr(vectors.provenance, key) for key in ("options", "objective", "status", "stats")},

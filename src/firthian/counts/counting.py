@@ -6,7 +6,6 @@ Everything unfinished lies in ``NAME.partial`` beside the target. A run that was
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from firthian._version import __version__
-from firthian.counts.counts import Counts, temporary_target, write_counts
+from firthian.counts.counts import COUNTS, Counts, temporary_target, write_counts
 from firthian.counts.distributed import count_apart
 from firthian.counts.rows import (
     BLOCK_PAIRS,
@@ -30,9 +29,9 @@ from firthian.counts.rows import (
 )
 from firthian.counts.settings import CountSettings, WindowSettings
 from firthian.counts.streams import BYTES_PER_TOKEN, groups
-from firthian.disk.atomic import check_folder, locked, repair, replace, write_file
-from firthian.disk.partial import JOB, OtherRunError, holds_work, open_partial, partial_of
-from firthian.errors import FirthianError, from_os_error
+from firthian.disk.atomic import remove
+from firthian.disk.resume import PartialFolder, holds_work
+from firthian.errors import FirthianError
 from firthian.options import listing
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor, limit_workers
@@ -160,33 +159,42 @@ class CountingContext:
 
 
 def run_job(job: CountJob, target: Path, context: CountingContext, resume: bool = False, force: bool = False) -> None:
-    """Count a corpus into the folder ``target``, unless another process is at it."""
-    with locked(target):
-        repair(target)
-        check_folder(target, force)
-        _run_job(job, target, context, resume, force)
+    """Count a corpus into the folder ``target``, unless another process is writing there."""
+    partial = PartialFolder(target, COUNTS.manifest)
+    note = {**job.describe(), **job.describe_reading(), "segment_bytes": context.segment_bytes, "firthian": __version__}
+    with partial.opened(note, resume, force):
+        if not partial.finished:
+            count_into(job, partial.folder / "counting", partial.new_result(), context)
+        partial.deliver(force)
 
 
-def _run_job(job: CountJob, target: Path, context: CountingContext, resume: bool, force: bool) -> None:
-    partial = partial_of(target)
-    found = open_partial(partial, resume, force)
-    _check_same(partial, job, context, found)
+def count_into(job: CountJob, work: Path, target: Path, context: CountingContext) -> None:
+    """Count a corpus into an empty folder; what an interrupted attempt left in ``work`` is used.
+
+    A first attempt that fails leaves nothing there: its errors would only occur again.
+    """
+    work.mkdir(exist_ok=True)
+    resumed = holds_work(work)
     try:
-        spool, result, record = prepare(job, partial, context)
+        spool, result, record = prepare(job, work, context)
         job.options.check_sums(int(result.vocabulary.counts[0]))
-        staging = partial / "counts"
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir()
-        _count_spool(spool, result, job.options, partial, staging, record, context)
-        replace(staging, target, force)
-    except (FirthianError, OSError) as error:
-        # What the user can mend leaves nothing behind, but for the work of an earlier attempt that was killed.
-        if not (found and holds_work(partial)):
-            shutil.rmtree(partial, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise from_os_error(error) from error
+        _count_spool(spool, result, job.options, work, target, record, context)
+    except (FirthianError, OSError):
+        remove(target)
+        if not resumed:
+            remove(work)
         raise
-    shutil.rmtree(partial, ignore_errors=True)
+
+
+def count_temporary(job: CountJob, context: CountingContext) -> Counts:
+    """Count a corpus; the counts live as long as the object."""
+    target = temporary_target()
+    try:
+        run_job(job, target, context)
+    except BaseException:
+        shutil.rmtree(target.parent, ignore_errors=True)
+        raise
+    return Counts.load_temporary(target)
 
 
 def prepare(job: CountJob, folder: Path, context: CountingContext) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
@@ -201,27 +209,6 @@ def prepare(job: CountJob, folder: Path, context: CountingContext) -> tuple[Spoo
     context.progress.start("building vocabulary")
     result = build_vocabulary(spool.tables, job.limits, (context.budget - INTERPRETER_BYTES) // 2, spool.types)
     return spool, result, _record(job, spool, result, found_phrases)
-
-
-def _check_same(partial: Path, job: CountJob, context: CountingContext, found: bool) -> None:
-    """Go on only with the settings that the work was begun with; where nothing was found, note them."""
-    settings = {
-        "job": job.describe(),
-        "segment_bytes": context.segment_bytes,
-        "version": __version__,
-        **job.describe_reading(),
-    }
-    text = json.dumps(settings, sort_keys=True, indent=1).encode()
-    note = partial / JOB
-    try:
-        if not found:
-            write_file(note, text)
-        elif note.read_bytes() != text:
-            raise OtherRunError(
-                f"{partial} was begun with other settings", hint="give the same ones, or start anew with --force"
-            )
-    except OSError as error:
-        raise from_os_error(error) from error
 
 
 def _join_phrases(spool: Spool, options: PhraseOptions, context: CountingContext) -> tuple[Spool, int]:
@@ -364,13 +351,7 @@ def count(
     with open_executor(cluster, workers) as executor:
         context = CountingContext(executor, check_budget(memory), progress or Silent())
         if output is None:
-            target = temporary_target()
-            try:
-                run_job(job, target, context)
-            except BaseException:
-                shutil.rmtree(target.parent, ignore_errors=True)
-                raise
-            return Counts.load_temporary(target)
-        target = check_folder(output, force)
+            return count_temporary(job, context)
+        target = Path(output)
         run_job(job, target, context, resume, force)
         return Counts.load(target, verify=False)

@@ -31,12 +31,14 @@ _EXTRA = "extras."
 _MOST_COLUMNS = 2**25
 
 
-def save_vectors(
-    target: str | os.PathLike[str],
-    vectors: Vectors,
-    force: bool = False,
-) -> None:
+def save_vectors(target: str | os.PathLike[str], vectors: Vectors, force: bool = False) -> None:
     """Write vectors as a folder that appears whole or not at all."""
+    with new_folder(target, force) as folder:
+        write_vectors(vectors, folder)
+
+
+def write_vectors(vectors: Vectors, folder: Path) -> None:
+    """Write vectors into an empty folder."""
     vocabulary = vectors.vocabulary
     tensors: dict[str, Array] = {"word_counts": vocabulary.counts}
     shapes = {"matrix": _put(tensors, "matrix", vectors.matrix)}
@@ -44,14 +46,13 @@ def save_vectors(
         shapes["contexts"] = _put(tensors, "contexts", vectors.contexts)
     for name, array in vectors.extras.items():
         tensors[_EXTRA + name] = np.asarray(array)
-    with new_folder(target, force) as folder:
-        body = {
-            "shapes": shapes,
-            "words": vocabulary.save(folder),
-            "provenance": vectors.provenance.to_dict(),
-            "state": vectors.state,
-        }
-        VECTORS.write(folder, body, tensors)
+    body = {
+        "shapes": shapes,
+        "words": vocabulary.save(folder),
+        "provenance": vectors.provenance.to_dict(),
+        "state": vectors.state,
+    }
+    VECTORS.write(folder, body, tensors)
 
 
 def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import firthian as ft
+from firthian.disk import resume as unfinished
 from firthian.disk.atomic import locked
 from firthian.disk.stopping import Interrupted, Stop
 from firthian.disk.tensors import write_tensors
 from firthian.errors import FirthianError
-from firthian.learn import resume as unfinished
 from tests.killing import KillAt, Killed
 from tests.learn.resume.jobs import write_corpus
 
@@ -81,7 +81,7 @@ def test_another_run_is_refused_and_the_work_stays(
     before = folder_bytes(partial)
     with pytest.raises(FirthianError, match=told) as caught:
         train(corpus, tmp_path / "v", resume=True, **change)
-    assert "start anew with --force" in caught.value.hint
+    assert "start over with force" in caught.value.hint
     assert "\n" not in str(caught.value)
     assert folder_bytes(partial) == before
     train(corpus, tmp_path / "v", resume=True)
@@ -208,7 +208,7 @@ def test_a_folder_of_the_users_is_never_removed(corpus: Path, tmp_path: Path, ve
 
 def test_without_resume_or_force_unfinished_work_is_not_touched(corpus: Path, tmp_path: Path) -> None:
     interrupt(corpus, tmp_path / "v")
-    with pytest.raises(FirthianError, match="holds an unfinished run"):
+    with pytest.raises(FirthianError, match="contains an unfinished run"):
         train(corpus, tmp_path / "v")
     train(corpus, tmp_path / "v", epochs=1, force=True)
     assert ft.load(tmp_path / "v").provenance.options["epochs"] == 1
@@ -225,7 +225,7 @@ def test_a_damaged_note_of_the_job_is_told(corpus: Path, tmp_path: Path) -> None
     (partial / "job.json").write_text("{")
     with pytest.raises(FirthianError, match="damaged") as caught:
         train(corpus, tmp_path / "v", resume=True)
-    assert "--force" in caught.value.hint
+    assert "start over with force" in caught.value.hint
 
 
 def test_a_damaged_step_is_left_out_and_told(corpus: Path, tmp_path: Path, folder_bytes: Bytes) -> None:

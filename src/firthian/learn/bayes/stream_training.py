@@ -14,8 +14,8 @@ from firthian.disk.stopping import Stop
 from firthian.errors import FirthianError
 from firthian.learn.bayes.recipes import SVI
 from firthian.learn.bayes.stream import STREAM, BayesStream
+from firthian.learn.plan import check_auto
 from firthian.learn.recipes import Recipe
-from firthian.learn.train import check_auto
 from firthian.runtime.progress import Progress, Silent
 from firthian.text.readers import Corpus
 from firthian.text.spool import NoWordsError
