@@ -4,52 +4,26 @@ from __future__ import annotations
 
 import importlib
 import keyword
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any
 
 from firthian.errors import FirthianError
-from firthian.options import Option as Declared
-from firthian.options import check_all, declared
+from firthian.options import Option, check_all, declared
 from firthian.runtime.memory import Memory
 from firthian.vectors.transform import COMBINATIONS
 
 #: Dimensions by default, and the default for corpora of at least LARGE_TEXT tokens.
 USUAL_DIMENSION, LARGE_DIMENSION, LARGE_TEXT = 100, 150, 50_000_000
 
-
 #: Options that several families share.
-Smoothing = Annotated[float, Declared("power of the context distribution", low=0, high=2)]
-EigenvaluePower = Annotated[float, Declared("power p of the eigenvalues or singular values: U·s^p", low=0, high=2)]
-Combine = Annotated[str, Declared("combination of word vectors u and context vectors c", choices=COMBINATIONS)]
+Smoothing = Annotated[float, Option("power of the context distribution", low=0, high=2)]
+EigenvaluePower = Annotated[float, Option("power p of the eigenvalues or singular values: U·s^p", low=0, high=2)]
+Combine = Annotated[str, Option("combination of word vectors u and context vectors c", choices=COMBINATIONS)]
 
 #: Counting settings that do best for most recipes.
 DYNAMIC = {"window": 5, "weighting": "dynamic", "sample": 1e-3}
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option declared in a recipe row; on its way out: options are declared where they are used."""
-
-    name: str
-    default: Any
-    help: str
-    part: str = "model"
-    choices: tuple[str, ...] = ()
-    low: float = -math.inf
-    high: float = math.inf
-    words: tuple[str, ...] = ()
-    whole: bool = False
-    only_with: tuple[str, str] | None = None
-
-    def declared(self) -> Declared:
-        """Convert to an option as a signature declares it."""
-        kind = (int if self.whole else float) if self.default in self.words else type(self.default)
-        return Declared(
-            self.help, self.low, self.high, self.choices, self.words, self.only_with, "", self.name, self.default, kind
-        )
 
 
 @dataclass(frozen=True)
@@ -62,7 +36,6 @@ class Recipe:
     #: ``module:Class`` of each part; imported only when the recipe is used.
     model: str
     solver: str
-    old_options: tuple[Option, ...] = ()
     #: Defaults that replace those of the model and the solver.
     defaults: Mapping[str, Any] = field(default_factory=dict)
     #: Options of the model and the solver that users cannot change, with their values.
@@ -83,10 +56,8 @@ class Recipe:
     batch_option: str = ""
 
     @cached_property
-    def options(self) -> dict[str, Declared]:
+    def options(self) -> dict[str, Option]:
         """The options users may set, by name, as the signatures of the model and the solver declare them."""
-        if self.old_options:
-            return {option.name: option.declared() for option in self.old_options}
         return {
             name: replace(option, default=self.defaults.get(name, option.default))
             for name, option in self._declared.items()
@@ -94,7 +65,7 @@ class Recipe:
         }
 
     @cached_property
-    def _declared(self) -> dict[str, Declared]:
+    def _declared(self) -> dict[str, Option]:
         """The options of both parts, with their own defaults."""
         both = declared(self.load("model")) | declared(self.load("solver"))
         if unknown := (self.defaults.keys() | self.fixed.keys()) - both.keys():
@@ -120,8 +91,6 @@ class Recipe:
 
     def part(self, which: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments of one part, ``model`` or ``solver``."""
-        if self.old_options:
-            return {option.name: settings[option.name] for option in self.old_options if option.part == which}
         names = declared(self.load(which))
         return {f"{name}_" if keyword.iskeyword(name) else name: settings[name] for name in names}
 

@@ -55,7 +55,7 @@ M = TypeVar("M", contravariant=True)
 
 
 class Solver(Protocol[M]):
-    """Fits models of kind ``M``: a Protocol that names what the solver needs of them."""
+    """Fits models of type ``M``: a class, or a Protocol that lists what the solver needs of a model."""
 
     def solve(self, model: M, dimension: int, run: Run) -> Solution:
         """Fit the model with vectors of ``dimension`` numbers."""
@@ -81,14 +81,12 @@ def check_fit(solver: Solver[Any], model: object) -> None:
         lacking = [name for name in names if not hasattr(type(model), name) and not hasattr(model, name)]
         what = f"a model with {lacking[0]!r}, which {type(model).__name__} lacks" if lacking else ""
     else:
-        fits = needed is Any or isinstance(model, needed)
-        what = "" if fits else f"a {needed.__name__}, got a {type(model).__name__}"
+        what = "" if isinstance(model, needed) else f"a {needed.__name__}, got a {type(model).__name__}"
     if what:
         raise FirthianError(f"the solver {type(solver).__name__} needs {what}", hint="choose another solver")
 
 
 def _members(protocol: type) -> list[str]:
     """List the attributes and methods a Protocol declares in its own body."""
-    return [
-        name for name in {**vars(protocol).get("__annotations__", {}), **vars(protocol)} if not name.startswith("_")
-    ]
+    names = {**vars(protocol).get("__annotations__", {}), **vars(protocol)}
+    return [name for name in names if not name.startswith("_")]

@@ -14,14 +14,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from firthian.arrays import Array
+from firthian.arrays import Array, on_pattern
 from firthian.counts.counts import Counts
 from firthian.counts.rows import count_blocks
 from firthian.counts.settings import WindowSettings
 from firthian.counts.tokens import Tokens
 from firthian.errors import FirthianError
 from firthian.learn.recipe import Smoothing
-from firthian.learn.weighting import on_pattern
 from firthian.options import Option
 from firthian.runtime.executor import constant
 from firthian.runtime.run import Run
