@@ -1,4 +1,4 @@
-"""Every format through the same tests. A new format is one row in ``firthian.vectors.formats.registry``."""
+"""Every format through the same tests. A new format is one row in ``firthian.vectors.formats``."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from firthian import FirthianError
 from firthian.kernels import floats as kernel
-from firthian.vectors.formats import read_vectors, sniff, text
+from firthian.vectors.formats import read_vectors, sniff
+from firthian.vectors.formats import word2vec as text
 from tests.reference import numbers as twin
 
 

@@ -1,4 +1,4 @@
-"""Text formats: a line for each word with its numbers; word2vec and fastText have a header, GloVe has none.
+"""word2vec, GloVe and fastText: text with a word and its numbers on each line, and word2vec's binary format.
 
 Text is read in blocks by threads. The numbers are the last fields of a line, so a word may contain spaces. Anything doubtful
 is an error that names the line.
@@ -21,7 +21,7 @@ from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Threads
 from firthian.text.files import open_bytes
-from firthian.vectors.formats.base import CONTROL, Format, finish, join_blocks
+from firthian.vectors.formats.base import CONTROL, Format, damaged, finish, join_blocks
 from firthian.vectors.vectors import Vectors
 
 #: Text is read in pieces of whole lines of about this size.
@@ -48,6 +48,10 @@ _CONTROL = re.compile(b"[" + re.escape(CONTROL.encode()) + b"]")
 _NUMBER = re.compile(
     rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE
 )
+
+_BINARY_HEADER = re.compile(rb"[ \t]*([0-9]{1,12})[ \t]+([0-9]{1,7})[ \t]*\r?\n")
+_BINARY_PIECE = 16 * 2**20
+_MAX_WORD = 2**16
 
 
 @dataclass
@@ -247,6 +251,69 @@ def write_glove(vectors: Vectors, path: Path, force: bool) -> None:
     write_text(vectors, path, force, header=False)
 
 
+def read_binary(path: Path, duplicates: str) -> Vectors:
+    """Read piece by piece: memory grows with the content, not with what the header claims."""
+    from firthian.kernels import floats as kernel
+
+    blocks: list[Array | None] = []
+    words: list[str] = []
+    with open_bytes(str(path)) as stream:
+        header = _BINARY_HEADER.fullmatch(stream.readline(64))
+        if header is None:
+            raise damaged(path, "it does not begin with the number of words and of dimensions")
+        number, columns = int(header[1]), int(header[2])
+        if columns == 0:
+            raise damaged(path, "its header says 0 dimensions")
+        carry = b""
+        while len(words) < number:
+            data = stream.read(_BINARY_PIECE)
+            carry += data
+            room = min(number - len(words), len(carry) // (4 * columns + 1))
+            values = np.empty((room, 4 * columns), dtype=np.uint8)
+            names = np.empty(len(carry), dtype=np.uint8)
+            ends = np.zeros(room + 1, dtype=np.int64)
+            rows, used = kernel.parse_entries(
+                np.frombuffer(carry, dtype=np.uint8), room, columns, values, names, ends[1:]
+            )
+            block = values[:rows].view("<f4").astype(np.float32)
+            _check_finite(path, block, len(words))
+            joined = names.tobytes()
+            words += [joined[ends[row] : ends[row + 1]].decode("utf-8", "replace") for row in range(rows)]
+            blocks.append(block)
+            carry = carry[used:]
+            if not data and len(words) < number:
+                raise damaged(path, f"it ends in word {len(words) + 1:,} of {number:,}")
+            if rows == 0 and len(carry) > 4 * columns + 1 + _MAX_WORD:
+                raise damaged(path, f"word {len(words) + 1:,} has more than {_MAX_WORD:,} bytes")
+        if (carry + stream.read(1)).strip(b"\n"):
+            raise damaged(path, f"it continues after its {number:,} words")
+    matrix = join_blocks(blocks, len(words), columns)
+    broken = next((row for row, word in enumerate(words) if "\n" in word), None)
+    if broken is not None:
+        raise damaged(path, f"word {broken + 1:,} contains a line break")
+    repaired = {"words_not_utf8": sum("\ufffd" in word for word in words)}
+    return finish(
+        path, "word2vec-bin", matrix, words, duplicates, place=lambda row: f"word {row + 1}", repaired=repaired
+    )
+
+
+def _check_finite(path: Path, block: Array, before: int) -> None:
+    finite = np.isfinite(block).all(axis=1)
+    if not finite.all():
+        raise FirthianError(
+            f"{path}, word {before + int(np.argmin(finite)) + 1}: it has a number that is not finite",
+            hint="create the file again; words with spaces break this format",
+        )
+
+
+def write_binary(vectors: Vectors, path: Path, force: bool) -> None:
+    """Write as word2vec does, with a line feed after each entry."""
+    with new_file(path, force) as file:
+        file.write(f"{len(vectors)} {vectors.vector_size}\n".encode())
+        for word, row in zip(vectors.vocabulary.words, vectors.matrix, strict=True):
+            file.write(word.encode() + b" " + row.astype("<f4").tobytes() + b"\n")
+
+
 def detect_kind(path: Path, head: bytes) -> str | None:
     """Return the name of the format that the first bytes of a file have, or None."""
     header = _HEADER_LINE.match(head)
@@ -268,6 +335,10 @@ def _row(name: str, summary: str, suffixes: tuple[str, ...], write: Callable[...
 
 
 WORD2VEC = _row("word2vec", "word2vec text, with a header", (".txt", ".w2v"), partial(write_text, header=True))
+WORD2VEC_BINARY = Format(
+    "word2vec-bin", "word2vec binary", (".bin",), read_binary, write_binary,
+    lambda path, head: detect_kind(path, head) == "word2vec-bin", spaces=False, counts=False,
+)  # fmt: skip
 GLOVE = _row("glove", "GloVe text, without a header", (".glove",), write_glove)
 # fastText ends each line with a space. Its .bin is a model, which is not read.
 FASTTEXT = _row("fasttext-vec", "fastText .vec text", (".vec",), partial(write_text, header=True, end=" \n"))
