@@ -60,9 +60,10 @@ class Option:
         except (TypeError, ValueError, OverflowError):
             raise self._error(value) from None
         if self.choices and result not in self.choices:
+            close = suggest(str(value), self.choices)
             raise FirthianError(
                 f"`{self.name}` must be one of {', '.join(self.choices)}, got {value!r}",
-                suggest(str(value), self.choices),
+                hint=close if close.startswith("did") else self.help,
             )
         # A lower bound implies an upper one: no model computes with infinity.
         unbounded = self.low > -math.inf and result == math.inf

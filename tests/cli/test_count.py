@@ -165,8 +165,8 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
         (b"", [], ["no words in missing.txt"]),
         (b"\n\n \n", [], ["no words in missing.txt"]),
         (b"... !!! ---\n", [], ["no words in missing.txt"]),
-        (b"\x7fELF\0\0\1", [], ["is not text (it holds NUL bytes)", "iconv"]),
-        (b"a word\n" * (1 << 18) + b"\0\n", [], ["is not text (it holds NUL bytes)", "iconv"]),
+        (b"\x7fELF\0\0\1", [], ["is not text (it contains NUL bytes)", "iconv"]),
+        (b"a word\n" * (1 << 18) + b"\0\n", [], ["is not text (it contains NUL bytes)", "iconv"]),
         ("text".encode("utf-16"), [], ["is not text"]),
         (b"a b c\n", [], ["none of the 3 different words is left with --min-count 5", "--min-count"]),
         (b"a b c\n", ["--window", "0"], ["window must be a whole number from 1 to 10000, got 0"]),
@@ -187,7 +187,11 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
         (b"a b c\n", ["--tokenizer", "spacy"], ["there is no tokenizer 'spacy'"]),
         (b"a b c\n", ["--tokenizer", ":words"], ["the tokenizer :words cannot be loaded"]),
         (b"a b c\n", ["--tokenizer", ".here:words"], ["the tokenizer .here:words cannot be loaded"]),
-        (b"a b c\n", ["--format", "xml"], ["there is no corpus format 'xml'"]),
+        (
+            b"a b c\n",
+            ["--format", "xml"],
+            ["--format must be one of auto, lines, files, wiki, csv, tsv, jsonl, got 'xml'"],
+        ),
         (b"a b c\n", ["--phrases", "pmi"], ["--phrases must be one of npmi, word2vec"]),
         (b"a b c\n", ["--phrase-passes", "2"], ["without --phrases"]),
         (

@@ -38,7 +38,7 @@ from firthian.text.readers import Files
 from firthian.text.segments import cut_segments, read_segment, tokenize_segment, tokenize_text
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import TypeTable
-from firthian.text.word_lists import read_words
+from firthian.text.vocabulary import read_words
 from firthian.vectors.formats import read_vectors
 from firthian.vectors.vectors import Vectors
 from tests.fuzz import examples

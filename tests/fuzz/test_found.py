@@ -28,12 +28,11 @@ from firthian.disk.tensors import read_tensors
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
 from firthian.explore import projection
-from firthian.text import readers
+from firthian.text import files, tables
 from firthian.text.files import open_bytes, text_bytes
 from firthian.text.readers import Files
 from firthian.text.tokenizer import Tokenizer, composed
-from firthian.text.vocabulary import Vocabulary
-from firthian.text.word_lists import read_words
+from firthian.text.vocabulary import Vocabulary, read_words
 from firthian.vectors.formats import read_vectors
 from firthian.vectors.vectors import Vectors
 from tests.fuzz import driver, examples
@@ -147,19 +146,21 @@ LINES = {"x.csv": b'text\n"', "x.tsv": b"text\n", "x.jsonl": b'{"text": "', "x.w
 
 @pytest.mark.parametrize("name", LINES)
 def test_lines_without_end(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_LARGEST_LINE", 1 << 20)
+    for module in (files, tables):
+        monkeypatch.setattr(module, "LARGEST_LINE", 1 << 20)
     path = tmp_path / name
     path.write_bytes(LINES[name] + b"a" * (5 << 20))
-    with pytest.raises(FirthianError, match="more than 1 MB"):
+    with pytest.raises(FirthianError, match="longer than 1 MB"):
         # only records have columns
         list((Files([str(path)], "wiki") if name == "x.wiki" else Files([str(path)], "auto", "text")).pieces())
 
 
 def test_a_record_of_short_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_LARGEST_LINE", 1 << 20)
+    for module in (files, tables):
+        monkeypatch.setattr(module, "LARGEST_LINE", 1 << 20)
     path = tmp_path / "x.csv"
     path.write_bytes(b"text\n" + b'"\n",' * 10**6)
-    with pytest.raises(FirthianError, match="a record without an end"):
+    with pytest.raises(FirthianError, match="the record does not end"):
         list(Files([str(path)]).pieces())
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from firthian.errors import FirthianError
-from firthian.text.files import plain_suffix, whole_text
-
-_LARGEST_FIELD = 64 << 20
+from firthian.text.compression import plain_suffix
+from firthian.text.files import split_lines
+from firthian.text.tables import ROWS, json_objects, show_fields
 
 #: The largest file of labeled text: it is held in memory, several times over.
 LARGEST_BYTES = 2**30
@@ -101,9 +98,8 @@ def read_texts(path: str, *, format: str = "auto", text_column: str | None = Non
                 f"a text column is named, but {path} is read as lines",
                 hint="say what it is with --format csv, tsv or jsonl",
             )
-        # not splitlines, which also cuts at form feeds and Unicode's own ends of lines
-        lines = _decoded(path).split("\n")
-        return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
+        lines = split_lines(path, LARGEST_BYTES)
+        return [line.decode("utf-8", "replace").removesuffix("\r") for _, line in lines]
     texts = []
     for where, record in _records(path, _format(path, chosen, ("lines", *FORMATS)), {"text": text_column}, ("text",)):
         if not isinstance(record.get("text"), str):
@@ -119,11 +115,6 @@ def _format(path: str, format: str, known: Sequence[str]) -> str:
     if format not in FORMATS:
         raise FirthianError(f"there is no format {format!r}", hint=f"known are auto, {', '.join(known)}")
     return format
-
-
-def _decoded(path: str) -> str:
-    # spreadsheets put a mark before the first byte, which is no part of the first name
-    return whole_text(path, LARGEST_BYTES).decode("utf-8-sig", "replace")
 
 
 def _records(
@@ -144,72 +135,43 @@ def _usual(role: str, fields: Iterable[Any]) -> Any:
     return next((spelled[name] for name in _USUAL[role] if name in spelled), None)
 
 
-def _shown(fields: Iterable[Any]) -> str:
-    return ", ".join(repr(str(field)[:30]) for field in list(fields)[:8])
-
-
 def _json_records(path: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(_decoded(path).split("\n"), start=1):
-        if not line.strip():
-            continue
+    for number, record in json_objects(path, "replace", LARGEST_BYTES):
         where = f"{path}, line {number}"
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            raise FirthianError(f"{where}: not JSON", hint="each line must be one JSON object") from None
-        if not isinstance(record, dict):
-            raise FirthianError(f"{where}: not a JSON object", hint="each line must be one JSON object")
-        found = {}
+        fields = {}
         for role, name in named.items():
             if name is not None and name not in record:
-                raise FirthianError(f"{where}: no field {name!r}", hint=f"its fields are {_shown(record)}")
+                raise FirthianError(f"{where}: no field {name!r}", hint=f"its fields are {show_fields(record)}")
             key = name or _usual(role, record)
             if key is not None:
-                found[role] = record[key]
-        yield where, found
+                fields[role] = record[key]
+        yield where, fields
 
 
 def _table_records(
     path: str, format: str, named: dict[str, str | None], wanted: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    text = _decoded(path)
-    if format == "csv":
-        csv.field_size_limit(_LARGEST_FIELD)
-        rows: Iterator[list[str]] = csv.reader(io.StringIO(text, newline=""), strict=True)
-    else:
-        rows = (line.rstrip("\r").split("\t") for line in text.split("\n"))
     columns: dict[str, int] = {}
-    number = width = 0
-    while True:
-        number += 1
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise FirthianError(
-                f"{path}, record {number}: {error}", hint="check its quotes, or name another --format"
-            ) from None
-        # A record of empty columns is no example, but it is a text to be classified, and has its line in the result.
+    width = 0
+    for number, row in ROWS[format](path, "replace", LARGEST_BYTES):
+        # A record of empty columns is not an example, but it is a text to classify, with a line in the result.
         if row == ([] if format == "csv" else [""]) or ("label" in wanted and not any(row)):
             continue
-        # a quoted text may go over several lines, so those of a CSV are not numbered
-        where = f"{path}, {'record' if format == 'csv' else 'line'} {number}"
+        where = f"{path}, line {number}"
         if not columns:
-            columns, header = _columns(path, row, named, wanted)
+            columns, has_header = _columns(path, row, named, wanted)
             width = len(row)
-            if header:
+            if has_header:
                 continue
         if any(row[width:]):
-            # a tab or a comma inside a text: the rest of it would be lost
+            # A tab or a comma inside a text: the rest of it would be lost.
             raise FirthianError(
-                f"{where}: {len(row)} columns, the first line has {width}",
-                hint="put quotes round the text (CSV), or take the tabs out of it (TSV)",
+                f"{where}: {len(row)} columns, but the first line has {width}",
+                hint="quote the text (CSV), or remove its tabs (TSV)",
             )
         if max(columns.values()) >= len(row):
             raise FirthianError(
-                f"{where}: only {len(row)} columns",
-                hint=f"{max(columns.values()) + 1} are wanted, as in the first line",
+                f"{where}: only {len(row)} columns", hint=f"the first line has {max(columns.values()) + 1} or more"
             )
         yield where, {role: row[place] for role, place in columns.items()}
 
@@ -221,7 +183,7 @@ def _columns(
     columns = {}
     for role, name in named.items():
         if name is not None and name not in row:
-            raise FirthianError(f"{path} has no column {name!r}", hint=f"its first line has {_shown(row)}")
+            raise FirthianError(f"{path} has no column {name!r}", hint=f"its first line has {show_fields(row)}")
         field = _usual(role, row) if name is None else name
         if field is not None:
             columns[role] = row.index(field)
@@ -232,7 +194,7 @@ def _columns(
             if role not in columns:
                 raise FirthianError(
                     f"{path} has a header without a {role}",
-                    hint=f"name its column with --{role}-column; its first line has {_shown(row)}",
+                    hint=f"name its column with --{role}-column; its first line has {show_fields(row)}",
                 )
         return columns, True
     orders = {1: ("text",), 2: ("label", "text"), 3: ("split", "label", "text")}

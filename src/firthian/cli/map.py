@@ -84,7 +84,7 @@ def _title(source: str, method: str) -> str:
 
 def _read_words(text: str | None) -> list[str] | None:
     """Return the words of a comma-separated list or of a file."""
-    from firthian.text.word_lists import word_lines
+    from firthian.text.vocabulary import word_lines
 
     if text is None:
         return None

@@ -29,8 +29,7 @@ from firthian.runtime.executor import Executor
 from firthian.runtime.memory import anonymous_bytes
 from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import Run
-from firthian.text.copies import readable_again
-from firthian.text.readers import open_corpus
+from firthian.text.readers import open_corpus, readable_again
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 

@@ -44,7 +44,7 @@ from firthian.text.segments import SEGMENT_BYTES, WORKER_BYTES
 from firthian.text.spool import Spool, tokenize_corpus
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
-from firthian.text.word_lists import read_words
+from firthian.text.vocabulary import read_words
 
 #: What a word of the vocabulary takes: its string, its place in the index and the lists, its counts and sums.
 BYTES_PER_WORD = 300

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from firthian.errors import FirthianError
 from firthian.options import Option, Seed, check_names, declared
+from firthian.text.formats import FormatName
 
 if TYPE_CHECKING:
     from firthian.arrays import Array
@@ -138,9 +139,7 @@ class CountSettings(WindowSettings):
     ] = "unicode"
     keep_case: Annotated[bool, Option("do not convert to lower case", group=CORPUS)] = False
     fold_numbers: Annotated[bool, Option("replace every number by one symbol", group=CORPUS)] = False
-    format: Annotated[
-        str, Option("format: auto, lines, files (one document each), wiki, csv, tsv or jsonl", group=CORPUS)
-    ] = "auto"
+    format: FormatName = "auto"
     text_column: Annotated[
         str | None, Option("text column: its name, or its number without a header", group=CORPUS)
     ] = None

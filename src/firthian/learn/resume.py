@@ -24,11 +24,9 @@ from firthian.disk.resume import CORPUS, DATA, OtherRunError, PartialFolder
 from firthian.disk.stopping import Stop
 from firthian.disk.tensors import crc32
 from firthian.errors import FirthianError
-from firthian.text.files import can_be_read_again
+from firthian.text.files import can_be_read_again, corpus_checksum
 from firthian.text.readers import Corpus, Files
-from firthian.text.remote import is_url
 from firthian.text.segments import cut_segments
-from firthian.text.shards import corpus_checksum
 from firthian.vectors.store import VECTORS, write_vectors
 from firthian.vectors.vectors import Vectors
 

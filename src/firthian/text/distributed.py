@@ -13,6 +13,7 @@ from typing import Any
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Executor, Handle
 from firthian.runtime.progress import Progress
+from firthian.text.files import Shard
 from firthian.text.readers import Corpus
 from firthian.text.segments import (
     SEGMENT_BYTES,
@@ -22,7 +23,6 @@ from firthian.text.segments import (
     shards_of,
     tokenize_segment,
 )
-from firthian.text.shards import Shard
 from firthian.text.spool import Result, SegmentSize, Spool, Start, finished, measure
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import TypeTable
@@ -155,7 +155,7 @@ def tokenize_apart(
             lambda text: tokenize(iter([text])), cut_shard(corpus, None, read_here, segment_bytes), 3
         )
     else:
-        kept = executor.map_handles(read, [shard.elsewhere() for shard in shards], 3)
+        kept = executor.map_handles(read, [shard.without_time() for shard in shards], 3)
     for facts, types, segments in kept:
         sizes, digest = facts.get()
         spool.take(sizes, types, segments)

@@ -1,67 +1,102 @@
-"""Open corpus files, plain or compressed, as streams of bytes with errors that name the file."""
+"""The files of a corpus, local or behind URLs: find, divide into shards, and read them, with errors that name the file."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
+import hashlib
 import io
-import lzma
 import os
+import re
 import stat
 import sys
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from firthian.disk.atomic import kind_of
 from firthian.errors import FirthianError, from_os_error, require
-from firthian.text.remote import find_remote, is_url, open_remote, remote_size
-from firthian.text.shards import FileState
-
-#: How much of a file is read at a time.
-CHUNK_BYTES = 1 << 20
+from firthian.text.compression import (
+    CHUNK_BYTES,
+    COMPRESSED_SUFFIXES,
+    HEAD_BYTES,
+    decompressed,
+    expansion,
+    is_compressed,
+    is_damage,
+)
 
 STDIN = "-"
 
-#: How the names of compressed files end.
-COMPRESSED_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
+#: Maximum bytes of a line of a table: a file without line breaks would fill the memory.
+LARGEST_LINE = 64 << 20
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*(::[a-z][a-z0-9+.-]*)*://[^\s]")
+
+#: Target size of a shard in bytes of its files. The checksum of a corpus depends on it: never change it.
+SHARD_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class FileState:
+    """Size and modification time of a file; copies on several machines agree only on the size."""
+
+    size: int
+    modified: int | None
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a corpus that can be read alone: whole files, or the lines of one that start from ``begin`` to ``end``.
+
+    How a corpus is divided depends only on its files. ``state`` of a divided file guards against changes to it.
+    """
+
+    files: tuple[str, ...]
+    begin: int = 0
+    end: int | None = None
+    state: FileState | None = field(default=None, repr=False)
+
+    @property
+    def is_range(self) -> bool:
+        """Whether this is a part of one file."""
+        return self.begin > 0 or self.end is not None
+
+    def without_time(self) -> Shard:
+        """Return the shard for another machine, whose copy of the file may have another modification time."""
+        return self if self.state is None else replace(self, state=replace(self.state, modified=None))
 
 
 def find_files(paths: list[str]) -> list[str]:
-    """List the files behind paths; a folder gives all its files that are not hidden, in order of their names."""
+    """Return the files of paths; a folder stands for all its files that are not hidden, sorted by name."""
     files: list[str] = []
     for path in paths:
         if path == STDIN:
             files.append(path)
         elif is_url(path):
-            files.extend(find_remote(path))
+            files.extend(_find_remote(path))
         elif os.path.isdir(path):
             kind = kind_of(Path(path))
             if kind is not None:
                 raise FirthianError(
                     f"{path} is a folder that Firthian wrote ({kind}), not text",
-                    hint="give the corpus; one folder of counts may be trained on, firth merge makes one of several",
+                    hint="pass the corpus itself; to train on several counts, join them with firth merge",
                 )
-            found = sorted(_files_below(path), key=lambda item: item.as_posix())
-            if not found:
-                raise FirthianError(f"{path} holds no files", hint="give a folder with text files")
-            files.extend(map(str, found))
+            below = sorted(_files_below(path), key=lambda item: item.as_posix())
+            if not below:
+                raise FirthianError(f"{path} contains no files", hint="pass a folder with text files")
+            files.extend(map(str, below))
         elif os.path.exists(path):
             files.append(path)
         else:
             raise FirthianError(f"{path} does not exist", hint="check the path")
     if files.count(STDIN) > 1:
-        raise FirthianError("standard input is named twice", hint="give - once")
+        raise FirthianError("standard input is named twice", hint="pass - once")
     return files
 
 
 def _files_below(path: str) -> Iterator[Path]:
-    """Find the files of a folder and of all folders in it, linked ones too, each once.
-
-    One that may not be read is an error, not left out.
-    """
+    """Yield the files of a folder and its subfolders, linked ones too, each once; raise if one cannot be read."""
 
     def refuse(error: OSError) -> None:
         raise from_os_error(error) from error
@@ -70,11 +105,11 @@ def _files_below(path: str) -> Iterator[Path]:
     for folder, folders, names in os.walk(path, onerror=refuse, followlinks=True):
         real = os.path.realpath(folder)
         if real in seen:
-            # A link to a folder above, or a second one to the same.
+            # A link to a parent folder, or a second link to the same folder.
             folders.clear()
             continue
         seen.add(real)
-        # In order, so that of two ways to a folder it is always the same one that is taken.
+        # Sorted, so that of two paths to a folder the same one is always used.
         folders[:] = sorted(name for name in folders if not _is_not_text(name))
         for name in names:
             item = Path(folder, name)
@@ -83,146 +118,37 @@ def _files_below(path: str) -> Iterator[Path]:
 
 
 def _is_not_text(name: str) -> bool:
-    """Hidden files, and our own unfinished runs, are no part of a corpus."""
+    """Return whether a file is hidden, or belongs to an unfinished run of ours."""
     return name.startswith(".") or name.endswith(".partial")
 
 
 def can_be_read_again(path: str) -> bool:
-    """Tell files from standard input, pipes and the like."""
+    """Return whether a path is a file, not standard input or a pipe."""
     return path != STDIN and (is_url(path) or os.path.isfile(path))
-
-
-def plain_suffix(path: str) -> str:
-    """Return a file's suffix without that of its compression.
-
-    >>> plain_suffix("reviews.tsv.xz"), plain_suffix("notes.txt")
-    ('.tsv', '.txt')
-    """
-    name = Path(path)
-    return Path(name.stem).suffix.lower() if name.suffix.lower() in COMPRESSED_SUFFIXES else name.suffix.lower()
-
-
-#: What a decompressor may hold: the largest window and dictionary that the usual levels of xz and zstd write are half of it.
-_DECOMPRESSOR_BYTES = 256 << 20
-
-
-class _Frames(io.RawIOBase):
-    """Frames one after another, each by a decompressor of its own that gives at most so much at a time.
-
-    Unlike the libraries' own readers this notices a file that was cut off, and no file can ask for more memory than we grant.
-    """
-
-    #: How many bytes of the file a frame is given at a time.
-    step = CHUNK_BYTES // 8
-
-    def __init__(self, file: io.BufferedReader[Any]) -> None:
-        self._file = file
-        self._frame: Any = None
-        self._unread = b""
-        self._text = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def _new_frame(self) -> Any:
-        raise NotImplementedError
-
-    def _more(self, data: bytes) -> bytes:
-        """Hand data to the frame; give what comes out, and keep what the frame has not taken."""
-        raise NotImplementedError
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._text:
-            data = self._unread or self._file.read(self.step)
-            if not data and self._frame is None:
-                return 0
-            self._frame = self._frame or self._new_frame()
-            self._text = self._more(data)
-            if self._frame.eof:
-                self._frame = None
-            elif not data and not self._text:
-                raise EOFError("it ends inside a frame")
-        size = min(len(buffer), len(self._text))
-        buffer[:size], self._text = self._text[:size], self._text[size:]
-        return size
-
-
-class _Zstandard(_Frames):
-    """Zstandard takes a little at a time, because what it takes it gives back whole: one byte may become thirty thousand."""
-
-    step = 512
-
-    def __init__(self, file: io.BufferedReader[Any]) -> None:
-        super().__init__(file)
-        self._library = require("zstandard", "zstd").ZstdDecompressor(max_window_size=_DECOMPRESSOR_BYTES // 2)
-
-    def _new_frame(self) -> Any:
-        return self._library.decompressobj()
-
-    def _more(self, data: bytes) -> bytes:
-        text: bytes = self._frame.decompress(data)
-        self._unread = self._frame.unused_data
-        return text
-
-
-class _LZMA(_Frames):
-    """xz and its forerunner; a header that asks for gigabytes is refused."""
-
-    def _new_frame(self) -> Any:
-        return lzma.LZMADecompressor(memlimit=_DECOMPRESSOR_BYTES)
-
-    def _more(self, data: bytes) -> bytes:
-        text: bytes = self._frame.decompress(data, CHUNK_BYTES)
-        if self._frame.eof:
-            # Zeros may fill a file up between frames and at its end.
-            self._unread = self._frame.unused_data.lstrip(b"\0")
-        else:
-            self._unread = b""
-        return text
-
-
-#: The first bytes of compressed files, and what opens them.
-_COMPRESSED: tuple[tuple[bytes, Callable[[io.BufferedReader[Any]], Any]], ...] = (
-    (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
-    (b"BZh", bz2.BZ2File),
-    (b"\xfd7zXZ\x00", lambda file: io.BufferedReader(_LZMA(file), CHUNK_BYTES)),
-    (b"\x5d\x00\x00", lambda file: io.BufferedReader(_LZMA(file), CHUNK_BYTES)),
-    (b"\x28\xb5\x2f\xfd", lambda file: io.BufferedReader(_Zstandard(file), CHUNK_BYTES)),
-)
-_HEAD_BYTES = 8
-
-
-def _decompressed(file: io.BufferedReader[Any]) -> BinaryIO:
-    """Look at the first bytes; they say how a file is compressed, whatever its name."""
-    head = file.peek(_HEAD_BYTES)[:_HEAD_BYTES]
-    for magic, opened in _COMPRESSED:
-        if head.startswith(magic):
-            return cast(BinaryIO, opened(file))
-    return file
 
 
 @contextmanager
 def open_bytes(path: str) -> Iterator[BinaryIO]:
-    """Open a file for reading, decompressed; its beginning says how it is compressed, not its name."""
+    """Open a file for reading, decompressed according to its first bytes, whatever its name."""
     try:
         if path == STDIN:
             raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer), CHUNK_BYTES)
-            yield _decompressed(raw)
+            yield decompressed(raw)
             raw.detach()
         elif is_url(path):
-            with open_remote(path, CHUNK_BYTES) as remote:
-                yield _decompressed(remote)
+            with _open_remote(path) as remote:
+                yield decompressed(remote)
         else:
             with open(path, "rb", buffering=CHUNK_BYTES) as file:
                 before = os.fstat(file.fileno())
-                yield _decompressed(cast("io.BufferedReader[Any]", file))
+                yield decompressed(cast("io.BufferedReader[Any]", file))
                 if stat.S_ISREG(before.st_mode):
                     _check_unchanged(path, _state(before), _state(os.fstat(file.fileno())))
     except Exception as error:
-        if _is_damage(error):
+        if is_damage(error):
             raise FirthianError(
                 f"{path} is truncated or damaged ({error or type(error).__name__})",
-                hint="fetch or compress it again",
+                hint="download or compress it again",
             ) from error
         if isinstance(error, OSError):
             error.filename = error.filename or path
@@ -230,46 +156,61 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
         raise
 
 
-def _is_damage(error: Exception) -> bool:
-    """Tell what the libraries say of damaged files from trouble with the system, which has a number."""
-    if isinstance(error, OSError):
-        return error.errno is None
-    return isinstance(error, EOFError | zlib.error | lzma.LZMAError) or type(error).__name__ == "ZstdError"
-
-
 def _check_unchanged(path: str, before: FileState, after: FileState) -> None:
-    """Say so when a file was written to while it was read: half of it would be of another text."""
+    """Raise if a file was written to while it was read."""
     if before.size != after.size or (None not in (before.modified, after.modified) and before != after):
-        raise FirthianError(f"{path} changed while it was read", hint="run again when nothing writes to it any more")
+        raise FirthianError(f"{path} changed while it was read", hint="run again when nothing writes to it")
 
 
-def chunks(path: str) -> Iterator[bytes]:
-    """Read a file piece by piece, without a byte order mark; binary data are refused."""
+def chunks(path: str, limit: int | None = None) -> Iterator[bytes]:
+    """Yield a text file without its byte order mark; raise if it is binary, or exceeds ``limit`` bytes."""
     with open_bytes(path) as file:
-        first = True
+        size = 0
         while data := file.read(CHUNK_BYTES):
             _check_text(path, data)
-            if first:
-                first = False
+            if size == 0:
                 data = data.removeprefix(b"\xef\xbb\xbf")
+            size += max(1, len(data))
+            if limit is not None and size > limit:
+                raise FirthianError(f"{path} is too large", hint=f"the limit is {limit:,} bytes")
             yield data
+
+
+def split_lines(path: str, limit: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (number, line without its end) of a text file; raise if it exceeds ``limit`` bytes."""
+    unfinished: list[bytes] = []
+    number, waiting = 1, 0
+    for data in chunks(path, limit):
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            yield number, b"".join([*unfinished, line])
+            unfinished.clear()
+            number, waiting = number + 1, 0
+        unfinished.append(rest)
+        waiting += len(rest)
+        if waiting > LARGEST_LINE:
+            raise FirthianError(
+                f"{path}, line {number} is longer than {LARGEST_LINE >> 20} MB", hint="set `format=lines`"
+            )
+    if any(unfinished):
+        yield number, b"".join(unfinished)
 
 
 def _check_text(path: str, data: bytes) -> None:
     if b"\0" in data:
         raise FirthianError(
-            f"{path} is not text (it holds NUL bytes)", hint="convert it to UTF-8 text first, e.g. with iconv"
+            f"{path} is not text (it contains NUL bytes)", hint="convert it to UTF-8 text first, e.g. with iconv"
         )
 
 
 def is_plain(path: str) -> bool:
-    """Return whether a file's bytes are its text: it is not compressed, and has no byte order mark."""
+    """Return whether a file is neither compressed nor starts with a byte order mark."""
     with _open(path) as file:
-        return _decompressed(file) is file and not file.peek(3).startswith(b"\xef\xbb\xbf")
+        return decompressed(file) is file and not file.peek(3).startswith(b"\xef\xbb\xbf")
 
 
 def chunks_between(path: str, begin: int, end: int | None, state: FileState | None = None) -> Iterator[bytes]:
-    """Read those lines of a plain file that begin in a range of its bytes, piece by piece; it must be as ``state`` says."""
+    """Yield the lines of a plain file that start in a range of its bytes; raise if its state has changed."""
     try:
         with _open(path) as file:
             at, stop = _line_start(file, begin), _line_start(file, end) if end is not None else None
@@ -286,7 +227,7 @@ def chunks_between(path: str, begin: int, end: int | None, state: FileState | No
 
 
 def _line_start(file: io.BufferedReader[Any], at: int) -> int:
-    """Find where the first line begins that begins at a byte or later."""
+    """Return the offset of the first line that starts at a byte or later."""
     if at == 0:
         return 0
     file.seek(at - 1)
@@ -297,77 +238,141 @@ def _line_start(file: io.BufferedReader[Any], at: int) -> int:
 
 
 def lines_before(path: str, begin: int) -> int:
-    """Count the lines of a plain file that begin before a byte: for error messages."""
-    found = at = 0
+    """Return the number of lines of a plain file that start before a byte, for error messages."""
+    lines = at = 0
     with _open(path) as file:
         stop = _line_start(file, begin)
         file.seek(0)
         while at < stop and (data := file.read(min(CHUNK_BYTES, stop - at))):
-            found += data.count(b"\n")
+            lines += data.count(b"\n")
             at += len(data)
-    return found
+    return lines
 
 
 def _open(path: str) -> io.BufferedReader[Any]:
     if is_url(path):
-        return open_remote(path, CHUNK_BYTES)
+        return _open_remote(path)
     return cast("io.BufferedReader[Any]", open(path, "rb", buffering=CHUNK_BYTES))
 
 
-def file_size(path: str) -> int:
-    """Return the bytes of a file as it lies there."""
-    return file_state(path).size
-
-
 def file_state(path: str) -> FileState:
-    """Return the size of a file and, where it is not elsewhere, the time of its last change."""
-    return FileState(remote_size(path), None) if is_url(path) else _state(os.stat(path))
+    """Return the size of a file and, if it is local, its modification time."""
+    return FileState(_remote_size(path), None) if is_url(path) else _state(os.stat(path))
 
 
-def _state(found: os.stat_result) -> FileState:
-    return FileState(found.st_size, found.st_mtime_ns)
+def _state(status: os.stat_result) -> FileState:
+    return FileState(status.st_size, status.st_mtime_ns)
 
 
 def whole_text(path: str, limit: int) -> bytes:
-    """Read a file at once, decompressed; one of more than ``limit`` bytes is refused before it fills the memory."""
-    data = bytearray()
-    for piece in chunks(path):
-        data += piece
-        if len(data) > limit:
-            raise FirthianError(f"{path} is too large", hint=f"at most {limit:,} bytes are read")
-    return bytes(data)
+    """Return the contents of a text file, decompressed; raise if they exceed ``limit`` bytes."""
+    return b"".join(chunks(path, limit))
 
 
-#: So many compressed files are opened to judge how far the others expand.
-_FILES_TO_JUDGE_BY = 4
+#: Number of compressed files opened to estimate the size of all others.
+_SAMPLED_FILES = 4
 
 
 def text_bytes(files: list[str]) -> int:
-    """Tell about how many bytes of text some files hold; compressed ones are judged by the beginnings of a few."""
-    sizes = [file_size(file) for file in files]
-    packed = [number for number, file in enumerate(files) if _is_packed(file)]
-    sample = [_expansion(files[number]) for number in packed[:_FILES_TO_JUDGE_BY]]
-    growth = sum(sample) / len(sample) if sample else 1.0
-    return round(sum(sizes) + (growth - 1) * sum(sizes[number] for number in packed))
+    """Estimate the bytes of text in files, for compressed ones from the beginnings of a few."""
+    sizes = [file_state(file).size for file in files]
+    compressed = [number for number, file in enumerate(files) if _is_compressed(file)]
+    ratios = []
+    for number in compressed[:_SAMPLED_FILES]:
+        with _open(files[number]) as file:
+            ratios.append(expansion(file))
+    growth = sum(ratios) / len(ratios) if ratios else 1.0
+    return round(sum(sizes) + (growth - 1) * sum(sizes[number] for number in compressed))
 
 
-def _is_packed(path: str) -> bool:
-    """Tell by its first bytes whether a file is compressed; by its name where asking for them takes a request."""
+def _is_compressed(path: str) -> bool:
+    """Return whether a file is compressed, by its first bytes, or its name if reading them takes a request."""
     if is_url(path):
         return Path(path).suffix.lower() in COMPRESSED_SUFFIXES
     with open(path, "rb", buffering=0) as file:
-        return file.read(_HEAD_BYTES).startswith(tuple(magic for magic, _ in _COMPRESSED))
+        return is_compressed(file.read(HEAD_BYTES))
 
 
-def _expansion(path: str) -> float:
-    """Return how many bytes of text a byte of a file holds, judged from its beginning."""
-    with _open(path) as file:
-        stream = _decompressed(file)
-        try:
-            read = len(stream.read(4 * CHUNK_BYTES))
-        except Exception as error:
-            if not _is_damage(error):
-                raise
-            # The file is damaged: whoever reads it will say so.
-            return 1.0
-        return read / max(1, file.tell())
+def is_url(path: str) -> bool:
+    """Return whether a string is a URL, not a path.
+
+    >>> is_url("s3://bucket/text.txt"), is_url("texts/a.txt"), is_url("see http: //x")
+    (True, False, False)
+    """
+    return _URL.match(path) is not None
+
+
+def _find_remote(url: str) -> list[str]:
+    """Return the files of a URL: itself, or all files below it that are not hidden, sorted by name."""
+    system, path = _system(url)
+    try:
+        if not system.isdir(path):
+            if not system.exists(path):
+                raise FirthianError(f"{url} does not exist", hint="check the URL")
+            return [url]
+        below = sorted(system.find(path))
+    except (OSError, ValueError) as error:
+        raise _unreachable(url, error) from error
+    start = len(path.rstrip("/")) + 1
+    files = [file for file in below if not any(part.startswith(".") for part in file[start:].split("/"))]
+    if not files:
+        raise FirthianError(f"{url} contains no files", hint="pass a URL with text files")
+    return [str(system.unstrip_protocol(file)) for file in files]
+
+
+def _remote_size(url: str) -> int:
+    system, path = _system(url)
+    try:
+        return int(system.size(path))
+    except (OSError, ValueError, TypeError) as error:
+        raise _unreachable(url, error) from error
+
+
+def _open_remote(url: str) -> io.BufferedReader[Any]:
+    system, path = _system(url)
+    return io.BufferedReader(cast(io.RawIOBase, system.open(path, "rb")), CHUNK_BYTES)
+
+
+def _system(url: str) -> tuple[Any, str]:
+    fsspec = require("fsspec", "cluster")
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise FirthianError(f"{url} needs another package", hint=str(error)) from None
+    except ValueError as error:
+        raise FirthianError(f"{url} cannot be read ({error})", hint="check the URL") from None
+    return system, path
+
+
+def _unreachable(url: str, error: Exception) -> FirthianError:
+    return FirthianError(
+        f"{url} cannot be read ({error or type(error).__name__})", hint="check the URL and your permissions"
+    )
+
+
+def divide_files(files: Iterable[tuple[str, int, bool]]) -> list[Shard]:
+    """Divide files, given as (name, bytes, whether ranges of it can be read), into shards.
+
+    >>> divide_files([("a", 10, True), ("b", 20, False), ("c", (16 << 20) + 1, True)])
+    [Shard(files=('a', 'b'), begin=0, end=None), Shard(files=('c',), begin=0, end=16777216),
+     Shard(files=('c',), begin=16777216, end=None)]
+    """
+    shards: list[Shard] = []
+    waiting: list[str] = []
+    size = 0
+    for name, length, divisible in files:
+        if waiting and size + length > SHARD_BYTES:
+            shards.append(Shard(tuple(waiting)))
+            waiting, size = [], 0
+        if divisible and length > SHARD_BYTES:
+            bounds = list(range(0, length, SHARD_BYTES))
+            shards += [Shard((name,), a, b) for a, b in zip(bounds, [*bounds[1:], None], strict=True)]
+        else:
+            waiting.append(name)
+            size += length
+    return [*shards, Shard(tuple(waiting))] if waiting else shards
+
+
+def corpus_checksum(shards: Sequence[bytes]) -> str:
+    """Return the checksum of a corpus from the SHA-256 of each shard; a single shard's is its own."""
+    return (shards[0] if len(shards) == 1 else hashlib.sha256(b"".join(shards)).digest()).hex()

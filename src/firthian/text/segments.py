@@ -17,9 +17,8 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.disk.artifact import ArtifactKind
 from firthian.errors import FirthianError
-from firthian.text.files import lines_before
+from firthian.text.files import Shard, lines_before
 from firthian.text.readers import Corpus, Piece
-from firthian.text.shards import Shard
 from firthian.text.tokenizer import Tokenizer
 
 #: How much text makes a segment.

@@ -12,6 +12,7 @@ import numpy as np
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Executor
 from firthian.runtime.progress import Progress
+from firthian.text.files import corpus_checksum
 from firthian.text.readers import Corpus
 from firthian.text.segments import (
     SEGMENT_BYTES,
@@ -24,7 +25,6 @@ from firthian.text.segments import (
     tokenize_segment,
     write_segment,
 )
-from firthian.text.shards import corpus_checksum
 from firthian.text.tokenizer import Tokenizer
 
 Result = TypeVar("Result")

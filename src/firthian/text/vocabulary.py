@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.disk.artifact import sha256
 from firthian.disk.atomic import write_file
-from firthian.errors import FirthianError, UnknownWordError, suggest
+from firthian.errors import FirthianError, UnknownWordError, from_os_error, suggest
+from firthian.text.tokenizer import composed
 
 #: Five passes join no more words than this.
 _LONGEST_PHRASE = 32
@@ -143,3 +145,39 @@ class Vocabulary:
         if sha256(data) != entry.get("sha256") or len(lines) != entry.get("number") or len(lines) != counts.size:
             raise damaged
         return cls(lines, np.asarray(counts))
+
+
+def word_lines(path: str | os.PathLike[str]) -> list[str]:
+    """Return the words of a file, one per line, in order; anything after a tab is ignored.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "words.txt")
+    ...     _ = file.write_text("\\ufefftea\\t12\\n\\ncoffee\\t9\\n")
+    ...     word_lines(file)
+    ['tea', 'coffee']
+    """
+    try:
+        text = composed(Path(path).read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise FirthianError(f"{path} is not UTF-8 text", hint="convert it to UTF-8, e.g. with iconv") from None
+    except OSError as error:
+        raise from_os_error(error) from error
+    words = [word for line in text.split("\n") if (word := line.partition("\t")[0].strip())]
+    if not words:
+        raise FirthianError(f"{path} contains no words", hint="write one word per line")
+    return words
+
+
+def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozenset[str] | None:
+    """Return the words of an iterable, or of a file (see ``word_lines``)."""
+    if source is None:
+        return None
+    if isinstance(source, str | os.PathLike):
+        return frozenset(word_lines(source))
+    try:
+        return frozenset(map(composed, source))
+    except (TypeError, AttributeError):
+        raise FirthianError(
+            "a word list contains something other than strings", hint="pass strings, or a file"
+        ) from None

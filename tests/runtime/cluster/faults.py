@@ -24,7 +24,7 @@ from firthian.counts import distributed as apart
 from firthian.runtime.cluster import _quiet
 from firthian.runtime.cluster.executor import RayExecutor
 from firthian.runtime.progress import Silent
-from firthian.text import readers, shards
+from firthian.text import files, readers
 from tests.conftest import folder_bytes
 
 #: Recipes with options that make them short.
@@ -193,7 +193,7 @@ def do(job: str, corpus: Path, target: Path, **how: Any) -> dict[str, bytes]:
 
 
 def main(lost: str, job: str, folder: Path) -> None:
-    shards.SHARD_BYTES = readers.SHARD_BYTES = 150_000
+    files.SHARD_BYTES = readers.SHARD_BYTES = 150_000
     apart.GROUP_TOKENS = 100_000
     corpus = text(folder / "text.txt")
     wanted = do(job, corpus, folder / "wanted", workers=2)

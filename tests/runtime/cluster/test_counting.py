@@ -17,20 +17,20 @@ from firthian.counts import distributed as apart
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Threads
 from firthian.text import distributed as spools
-from firthian.text import readers, shards
+from firthian.text import files, readers
 from firthian.text.files import chunks_between
 from firthian.text.readers import Files
 from firthian.text.segments import cut_segments
 
 
-class Apart(Threads):
+class Remote(Threads):
     """Threads that pretend to share nothing: counting then goes the way it goes on a cluster."""
 
-    apart = True
+    remote = True
 
 
 def cut_into(monkeypatch: pytest.MonkeyPatch, bytes_: int) -> None:
-    for module in (shards, readers):
+    for module in (files, readers):
         monkeypatch.setattr(module, "SHARD_BYTES", bytes_)
 
 
@@ -71,7 +71,7 @@ def test_same_bytes(folder, folder_bytes, monkeypatch, options, shard_bytes, gro
     monkeypatch.setattr(spools, "TABLES_AT_ONCE", 2)
     options = {"min_count": 1, **options}
     ft.count(folder / "corpus", folder / "here", **options)
-    ft.count(folder / "corpus", folder / "apart", cluster=Apart(workers), **options)
+    ft.count(folder / "corpus", folder / "apart", cluster=Remote(workers), **options)
     assert folder_bytes(folder / "here") == folder_bytes(folder / "apart")
     assert not list(folder.glob("*.partial"))
 
@@ -79,14 +79,14 @@ def test_same_bytes(folder, folder_bytes, monkeypatch, options, shard_bytes, gro
 def test_documents_are_read_here_and_tokenized_there(folder, folder_bytes):
     documents = ["a b c", "", "b c d e"] * 20
     ft.count(documents, folder / "here", min_count=1)
-    ft.count(documents, folder / "apart", min_count=1, cluster=Apart(2))
+    ft.count(documents, folder / "apart", min_count=1, cluster=Remote(2))
     assert folder_bytes(folder / "here") == folder_bytes(folder / "apart")
 
 
 def test_training_on_text_whose_segments_lie_elsewhere(folder):
     here = ft.train(folder / "corpus", "sgns-sgd", vector_size=4, epochs=1, counting={"min_count": 1})
     there = ft.train(
-        folder / "corpus", "sgns-sgd", vector_size=4, epochs=1, counting={"min_count": 1}, cluster=Apart(2)
+        folder / "corpus", "sgns-sgd", vector_size=4, epochs=1, counting={"min_count": 1}, cluster=Remote(2)
     )
     assert here.matrix.tobytes() == there.matrix.tobytes()
 
@@ -122,7 +122,7 @@ def test_an_error_in_a_later_shard_names_the_line(tmp_path, monkeypatch):
     lines[20] = b"a \xff byte"
     path = tmp_path / "text.txt"
     path.write_bytes(b"\n".join(lines) + b"\n")
-    for how in ({}, {"cluster": Apart(2)}):
+    for how in ({}, {"cluster": Remote(2)}):
         with pytest.raises(FirthianError, match=r"text\.txt, line 21: a byte is not UTF-8"):
             ft.count(path, tmp_path / "out", min_count=1, strict=True, **how)
     assert [item.name for item in tmp_path.iterdir()] == ["text.txt"]
@@ -142,7 +142,7 @@ def test_urls(folder, folder_bytes, monkeypatch, scheme):
     ft.count(source, folder / "path", min_count=1)
     ft.count(url, folder / "url", min_count=1)
     ft.count(
-        [f"{url}/{path.name}" for path in sorted(source.iterdir())], folder / "urls", min_count=1, cluster=Apart(2)
+        [f"{url}/{path.name}" for path in sorted(source.iterdir())], folder / "urls", min_count=1, cluster=Remote(2)
     )
     assert folder_bytes(folder / "path") == folder_bytes(folder / "url") == folder_bytes(folder / "urls")
 

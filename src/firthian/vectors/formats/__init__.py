@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firthian.errors import FirthianError, from_os_error, suggest
-from firthian.text.files import COMPRESSED_SUFFIXES, open_bytes
+from firthian.text.compression import COMPRESSED_SUFFIXES
+from firthian.text.files import open_bytes
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.formats import gensim, npz, parquet, spacy, static, viewers, word2vec
 from firthian.vectors.formats.base import DUPLICATES, Format, is_ours
