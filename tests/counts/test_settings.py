@@ -39,9 +39,9 @@ def test_numbers_of_numpy(tmp_path: Path) -> None:
         ({"strict": "no"}, "strict must be true or false, got 'no'"),
         ({"keep_case": None}, "keep_case must be true or false, got None"),
         ({"phrases": True}, "phrases must be one of npmi, word2vec, got True"),
-        ({"vocabulary": [1]}, "a list of words holds something else"),
-        ({"stop_words": 5}, "a list of words holds something else"),
-        ({"format": None, "corpus": "x.txt"}, "there is no corpus format 'None'"),
+        ({"vocabulary": [1]}, "a word list contains something other than strings"),
+        ({"stop_words": 5}, "a word list contains something other than strings"),
+        ({"format": None, "corpus": "x.txt"}, "format must be one of auto, lines, files, wiki, csv, tsv, jsonl, got None"),
         ({"weighting": ["flat"]}, "weighting must be one of"),
     ],
 )
