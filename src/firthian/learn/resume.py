@@ -24,7 +24,7 @@ from firthian.disk.resume import CORPUS, DATA, OtherRunError, PartialFolder
 from firthian.disk.stopping import Stop
 from firthian.disk.tensors import crc32
 from firthian.errors import FirthianError
-from firthian.text.files import can_be_read_again, corpus_checksum
+from firthian.text.files import can_be_read_again, corpus_checksum, is_url
 from firthian.text.readers import Corpus, Files
 from firthian.text.segments import cut_segments
 from firthian.vectors.store import VECTORS, write_vectors
