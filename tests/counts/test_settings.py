@@ -41,7 +41,10 @@ def test_numbers_of_numpy(tmp_path: Path) -> None:
         ({"phrases": True}, "phrases must be one of npmi, word2vec, got True"),
         ({"vocabulary": [1]}, "a word list contains something other than strings"),
         ({"stop_words": 5}, "a word list contains something other than strings"),
-        ({"format": None, "corpus": "x.txt"}, "format must be one of auto, lines, files, wiki, csv, tsv, jsonl, got None"),
+        (
+            {"format": None, "corpus": "x.txt"},
+            "format must be one of auto, lines, files, wiki, csv, tsv, jsonl, got None",
+        ),
         ({"weighting": ["flat"]}, "weighting must be one of"),
     ],
 )
