@@ -168,7 +168,7 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
         (b"\x7fELF\0\0\1", [], ["is not text (it contains NUL bytes)", "iconv"]),
         (b"a word\n" * (1 << 18) + b"\0\n", [], ["is not text (it contains NUL bytes)", "iconv"]),
         ("text".encode("utf-16"), [], ["is not text"]),
-        (b"a b c\n", [], ["none of the 3 different words is left with --min-count 5", "--min-count"]),
+        (b"a b c\n", [], ["none of the 3 distinct words is left with --min-count 5", "--min-count"]),
         (b"a b c\n", ["--window", "0"], ["window must be a whole number from 1 to 10000, got 0"]),
         (b"a b c\n", ["--window", "-3"], ["window must be a whole number from 1"]),
         (b"a b c\n", ["--window", "x"], ["--window", "valid integer"]),

@@ -221,7 +221,7 @@ def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | str |
     if name not in _PLAIN_TOKENIZERS and not name.startswith("icu:"):
         raise ParameterError(
             f"{folder} was fitted with a tokenizer of its own, {name}",
-            hint=f"give it: --tokenizer {name}, or firthian.adapt.load(path, tokenizer=...)",
+            hint=f"pass it again: `tokenizer={name}`",
         )
     plain = described == {"tokenizer": name, "keep_case": keep_case, "fold_numbers": False}
     return name if plain else Tokenizer(name, bool(described["keep_case"]), bool(described["fold_numbers"]))

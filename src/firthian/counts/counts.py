@@ -111,7 +111,7 @@ class Counts:
         if self.options.sample_mode == "expected" and self.options.sample > 0:
             raise FirthianError(
                 "counts sub-sampled by expectation cannot be added up exactly",
-                hint="count the corpora together, or with --sample-mode drop",
+                hint="count the corpora together, or with `sample_mode=drop`",
             )
         _, unit = self.options.integer_weights()
         rounded = np.rint(self.values[low:high].astype(np.float64) * unit)

@@ -61,8 +61,8 @@ class Tokens:
         if job.options.sample > 0 and job.options.sample_mode != "drop":
             # The weights of the other mode belong to pairs that are counted; a text has only its words to drop.
             raise FirthianError(
-                f"training on text cannot sub-sample with sample_mode {job.options.sample_mode}",
-                hint="use --sample-mode drop",
+                f"training on text cannot sub-sample with `sample_mode={job.options.sample_mode}`",
+                hint="use `sample_mode=drop`",
             )
         if folder is not None:
             folder.mkdir(exist_ok=True)

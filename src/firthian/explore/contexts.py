@@ -96,7 +96,7 @@ def plot_cloud(
         raise FirthianError(
             f"{word!r} has no context counted {min_count:g} times"
             + (f" beside the {skip_frequent:,} most frequent words" if skip_frequent else ""),
-            hint=f"lower --min-count{' or --skip-frequent' if skip_frequent else ''}, or choose another word",
+            hint=f"lower `min_count`{' or `skip_frequent`' if skip_frequent else ''}, or choose another word",
         )
     strength = np.array([one.pmi if order == "pmi" else one.count for one in found])
     sizes = font_sizes(strength)

@@ -63,9 +63,9 @@ class ProjectionOptions:
         if self.method not in METHODS:
             raise FirthianError(f"there is no projection {self.method!r}", hint=suggest(self.method, METHODS))
         if not 1 <= self.perplexity <= 1000:
-            raise FirthianError(f"perplexity must be from 1 to 1000, got {self.perplexity}", hint="30 is usual")
+            raise FirthianError(f"`perplexity` must be from 1 to 1000, got {self.perplexity}", hint="the default is 30")
         if not 0 <= self.seed < 2**32:
-            raise FirthianError(f"seed must be from 0 to 2^32 - 1, got {self.seed}", hint="1 will do")
+            raise FirthianError(f"`seed` must be from 0 to 2^32 - 1, got {self.seed}", hint="the default is 1")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def project(
         return _pca(rows)
     if len(rows) < _FEWEST:
         raise FirthianError(
-            f"a map of {len(rows)} words by {options.method}", hint=f"give at least {_FEWEST}, or use --method pca"
+            f"{options.method} needs more than {len(rows)} words", hint=f"use at least {_FEWEST} words, or `method=pca`"
         )
     name = f"{options.method}-{_fingerprint(rows, options)}.safetensors"
     kept = _find(name, len(rows), folder) if keep else None

@@ -52,7 +52,7 @@ def find_clusters(rows: Array, number: int, seed: int = 1) -> Clusters:
     [0, 0, 1, 0]
     """
     if number < 1:
-        raise FirthianError(f"clusters must be at least 1, got {number}", hint="12 is usual")
+        raise FirthianError(f"`clusters` must be at least 1, got {number}", hint="the default is 12")
     number = min(number, len(rows))
     random = np.random.default_rng([seed, 41])
     some = rows[:: max(1, -(-len(rows) // _FIT_ROWS))]
@@ -148,10 +148,10 @@ def choose_words(vectors: Vectors, limit: int, words: Sequence[str] | None = Non
         rows = np.array(vectors.numbers(dict.fromkeys(words)), dtype=np.int64)
     else:
         if limit < 1:
-            raise FirthianError(f"a map needs two words or more, got {limit}", hint="raise --limit")
+            raise FirthianError(f"a map needs two words or more, got {limit}", hint="raise `limit`")
         rows = np.arange(min(limit, len(vectors)))
     if rows.size < 2:
-        raise FirthianError(f"a map needs two words or more, got {rows.size}", hint="name more with --words")
+        raise FirthianError(f"a map needs two words or more, got {rows.size}", hint="name more `words`")
     return rows
 
 

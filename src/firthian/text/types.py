@@ -157,11 +157,11 @@ def build_vocabulary(
             if word not in limits.stop_words and (limits.only is None or word in limits.only)
         )
     if tokens == 0:
-        raise FirthianError("the corpus holds no words", hint="check the file and the tokenizer")
+        raise FirthianError("the corpus contains no words", hint="check the file and the tokenizer")
     if not words:
         raise NoWordsLeftError(
-            f"none of the {types:,} different words is left with min_count {limits.min_count}",
-            hint="lower --min-count, or check the word list and the stop words",
+            f"none of the {types:,} distinct words is left with `min_count={limits.min_count}`",
+            hint="lower `min_count`, or check the word list and the stop words",
         )
     vocabulary = Vocabulary.from_counts(words)
     if limits.max_vocab is not None and len(vocabulary) > limits.max_vocab:

@@ -159,7 +159,7 @@ def _bind(host: str, port: int) -> socket.socket:
         if bound is not None:
             bound.close()
         raise FirthianError(
-            f"cannot listen on {host}, port {port} ({error})", hint="choose another --port (0 takes any free one)"
+            f"cannot listen on {host}, port {port} ({error})", hint="choose another `port` (0 picks a free one)"
         ) from None
     return bound
 

@@ -52,11 +52,11 @@ def is_loopback(host: str) -> bool:
 def check_binding(host: str, token: str | None) -> None:
     """Refuse to be reachable from elsewhere without a token."""
     if token is not None and not (8 <= len(token) <= 200 and token.isascii() and token.isprintable()):
-        raise FirthianError("the token must be 8 to 200 plain characters", hint="choose another one")
+        raise FirthianError("`token` must be 8 to 200 printable ASCII characters", hint="choose another one")
     if not is_loopback(host) and token is None:
         raise FirthianError(
             f"{host} can be reached from other machines, and no token is set",
-            hint="add --token SECRET, or leave out --host",
+            hint="pass `token`, or omit `host`",
         )
 
 
