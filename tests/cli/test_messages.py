@@ -167,7 +167,9 @@ def test_options_are_named_as_they_were_typed_inside_a_message(firth: Callable[.
     firth("count", tmp_path / "max_vocab" / "x", *target).complains("max_vocab/x does not exist")
     firth("count", "max_vocab", *target).complains("firth: max_vocab does not exist")
     stream = ("train", corpus, "-m", "bayes-svi", "--stream", tmp_path / "s", *target)
-    firth(*stream, "--max-vocab", "3").complains("firth: --max-vocab needs the whole text, which a stream does not have")
+    firth(*stream, "--max-vocab", "3").complains(
+        "firth: --max-vocab needs the whole text, which a stream does not have"
+    )
     assert firth("count", corpus, "-o", tmp_path / "counts").code == 0
     refused = firth("train", tmp_path / "counts", *target, "--text-column", "body", "--window", "3")
     refused.complains("counting options (--window, --text-column) do not apply to ready counts")
