@@ -10,8 +10,8 @@ import scipy.sparse
 
 import firthian as ft
 from firthian.errors import FirthianError
+from firthian.learn.linalg.krylov import top_eigen, top_singular
 from firthian.learn.linalg.operators import SparseOperator
-from firthian.learn.linalg.spectral import top_eigen, top_singular
 from firthian.learn.psd.block_descent import BlockDescent
 from firthian.learn.psd.model import WeightedPMI
 from firthian.runtime.run import Run

@@ -67,7 +67,7 @@ def test_it_goes_on_to_the_same_bytes(
 
 
 def test_the_corpus_of_these_tests_needs_a_krylov_search(shared: Path) -> None:
-    from firthian.learn.linalg.spectral import DENSE_ROWS
+    from firthian.learn.linalg.krylov import DENSE_ROWS
 
     assert len(train(Way("psd", "psd"), shared, None)) > DENSE_ROWS
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse
 
 from firthian.arrays import unit_rows
+from firthian.learn.linalg.krylov import top_eigen
 from firthian.learn.linalg.operators import SparseOperator
-from firthian.learn.linalg.spectral import top_eigen
 from firthian.learn.spectral.solvers import SVD
 from firthian.runtime.run import Run
 

@@ -33,8 +33,8 @@ from firthian.learn.likelihood.pairs import (
     transpose,
     without_held_out,
 )
+from firthian.learn.linalg.krylov import top_eigen
 from firthian.learn.linalg.operators import SparseOperator
-from firthian.learn.linalg.spectral import top_eigen
 from firthian.learn.psd.model import WeightedPMI
 from firthian.learn.recipe import Smoothing
 from firthian.options import Option

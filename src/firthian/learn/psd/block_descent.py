@@ -15,8 +15,8 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError
+from firthian.learn.linalg.krylov import top_eigen
 from firthian.learn.linalg.operators import SparseOperator
-from firthian.learn.linalg.spectral import top_eigen
 from firthian.learn.linalg.tall import inner, times_small
 from firthian.learn.psd.model import WeightedPMI
 from firthian.learn.recipe import EigenvaluePower

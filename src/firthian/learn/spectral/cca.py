@@ -23,8 +23,8 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
+from firthian.learn.linalg.krylov import top_singular
 from firthian.learn.linalg.operators import DenseOperator, SideBySide, SparseOperator
-from firthian.learn.linalg.spectral import top_singular
 from firthian.learn.linalg.tall import eigh, times_small
 from firthian.learn.recipe import Smoothing
 from firthian.learn.spectral.association import inverse_powers, map_pairs, two_sides

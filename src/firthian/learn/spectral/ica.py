@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.learn.linalg.spectral import top_singular
+from firthian.learn.linalg.krylov import top_singular
 from firthian.learn.linalg.tall import BLOCK, eigh, inner, times_small
 from firthian.learn.solver import Solution
 from firthian.learn.spectral.solvers import HasOperator

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 
 from firthian.arrays import Array, unit_rows
+from firthian.learn.linalg.krylov import top_singular
 from firthian.learn.linalg.operators import Operator
-from firthian.learn.linalg.spectral import top_singular
 from firthian.learn.recipe import EigenvaluePower
 from firthian.learn.solver import Solution
 from firthian.options import Option

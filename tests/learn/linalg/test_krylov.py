@@ -8,9 +8,9 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from firthian.errors import FirthianError
-from firthian.learn.linalg import spectral
+from firthian.learn.linalg import krylov
+from firthian.learn.linalg.krylov import top_eigen, top_singular
 from firthian.learn.linalg.operators import SparseOperator
-from firthian.learn.linalg.spectral import top_eigen, top_singular
 from firthian.learn.linalg.tall import inner, orthonormal
 from firthian.runtime.run import Run
 from tests.sparse import random_csr
@@ -129,7 +129,7 @@ def test_zero_and_rank_deficient_matrices():
 
 def test_restarts_reach_the_same_answer(monkeypatch):
     matrix, values = symmetric_with_negatives(900, seed=2)
-    monkeypatch.setattr(spectral, "BLOCK_COLUMNS", 4)
+    monkeypatch.setattr(krylov, "BLOCK_COLUMNS", 4)
     found, _ = top_eigen(SparseOperator.of(matrix, symmetric=True), 10, Run(), tolerance=1e-3, products=4000)
     np.testing.assert_allclose(found, values[:10], rtol=1e-3)
 
