@@ -1,4 +1,4 @@
-"""Answer analogies from ready cosines, 3CosAdd and 3CosMul in one sweep, for a block of candidate words."""
+"""Analogies from precomputed cosines: 3CosAdd and 3CosMul in one pass over a block of candidate words."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from numba import njit
 
 from firthian.arrays import Array
 
-#: Candidates are compared in runs of this length; only in the best run is the winner looked for.
+#: Candidates are compared in runs of this length; the winner is searched only in the best run.
 _RUN = 64
 
 
-# Cosines are finite and the sign of a zero is of no account: the two promises with which the compiler can use vectors
-# for a maximum. Sums keep their order.
+# Cosines are finite and the sign of zero does not matter: two promises that let the compiler vectorize a maximum. Sums keep
+# their order.
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def best_answers(
     cosines: Array,
@@ -26,9 +26,9 @@ def best_answers(
 ) -> None:
     """Find each question's best candidates by 3CosAdd (column 0 of ``out`` and ``where``) and 3CosMul (column 1).
 
-    ``cosines[q, j]`` is that of question word q and candidate j, ``inverse`` is ``1 / (similarity + ε)`` of the same;
-    a similarity is ``scale · cosine + offset``. A question is the rows of its words a, b, c; ``excluded`` are their
-    columns, which may be outside of the block. The first of equals wins; -1 where every candidate is excluded.
+    ``cosines[q, j]`` is that of question word q and candidate j, ``inverse[q, j]`` is ``1 / (similarity + ε)`` with the
+    similarity ``scale · cosine + offset``. A question has the rows of its words a, b, c; ``excluded`` has their columns,
+    which may lie outside the block. The first of equal scores wins; -1 if every candidate is excluded.
     """
     columns = cosines.shape[1]
     scale, offset = np.float32(scale), np.float32(offset)
@@ -73,7 +73,7 @@ def best_answers(
 
 @njit(cache=True, nogil=True, inline="always")
 def _touches(excluded: Array, first: int, last: int) -> bool:
-    """Return whether one of the three excluded columns is in a range."""
+    """Return whether one of the three excluded columns is in the range."""
     return (
         first <= excluded[0] < last or first <= excluded[1] < last or first <= excluded[2] < last
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Products of one query with many rows: read every row once, at the speed of memory."""
+"""Products of one query with many rows, at memory bandwidth."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numba import njit
 from firthian.arrays import Array
 
 
-# The sum of a row may be taken in lanes: its order then depends on the machine's vectors, never on blocks or threads.
+# Reassociation lets a row be summed in SIMD lanes: the order depends on the machine, never on blocks or threads.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def scaled_products(matrix: Array, query: Array, inverse: Array, out: Array) -> None:
     """Set ``out[i]`` to the product of row i with the query, times ``inverse[i]``.
 
-    A plain loop over one row after the other: BLAS takes several rows at a time to spare reads of the query, which is
-    in the cache anyway, and so reads memory in several places at once, which was slower by a third.
+    A plain loop over rows: BLAS processes several rows at a time to save reads of the query, which is in cache anyway, and
+    so reads memory in several places at once, which was slower by a third.
     """
     for row in range(matrix.shape[0]):
         total = np.float32(0)

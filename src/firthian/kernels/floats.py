@@ -1,7 +1,7 @@
-"""Lines of a word and its numbers -> float32 rows; and word2vec's binary entries.
+"""Parse lines of a word and its numbers into float32 rows, and word2vec's binary entries.
 
-Numbers are rounded as ``numpy.float32(text)`` rounds them: to double precision, then to single. The few for which
-double arithmetic cannot decide are left as NaN for the caller to read in Python.
+Numbers are rounded as ``numpy.float32(text)`` does: to double precision, then to single. The few that double arithmetic cannot
+decide are left as NaN for the caller to parse in Python.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from numba import njit
 
 from firthian.arrays import Array
 
-#: What became of a number: read, left to the caller, not a number, or a number that is not finite.
+#: Status of a number: parsed, left to the caller, not a number, or not finite.
 READ, HARD, MALFORMED, NOT_FINITE = 0, 1, 2, 3
 
-#: What became of the lines, beside the above: too few fields.
+#: Status of a line, besides the above: too few fields.
 SHORT = 4
 
-#: Places in ``progress``: rows done, bytes of words, numbers left to the caller, lines seen, blank lines among them.
+#: Places in ``progress``: rows, bytes of words, numbers left to the caller, lines, and blank lines among them.
 ROWS, WORD_BYTES, HARD_NUMBERS, LINES, BLANK = 0, 1, 2, 3, 4
 
 _POWERS = np.array([float(f"1e{k}") for k in range(65)])
 #: Powers of ten up to here, and integers up to 2^53, are exact in double precision.
 _EXACT_POWER = 22
 _EXACT_INTEGER = np.uint64(2**53)
-#: Above the relative error of a product of a rounded integer and a rounded power, and of digits past the 19th.
+#: Bounds the relative error of a product of a rounded integer and a rounded power, and of digits past the 19th.
 _MARGIN = 2.0**-50
 _TEN, _ZERO = np.uint64(10), np.uint64(0)
 
@@ -34,7 +34,7 @@ _PLUS, _MINUS, _POINT, _DIGIT = 43, 45, 46, 48
 
 @njit(cache=True, nogil=True)
 def parse_number(text: Array, first: int, last: int) -> tuple[np.float32, int]:
-    """Read ``text[first:last]`` as a number; give it and what became of it."""
+    """Parse ``text[first:last]`` as a number; return it and its status."""
     at = first
     negative = False
     if at < last and (text[at] == _MINUS or text[at] == _PLUS):
@@ -90,7 +90,7 @@ def parse_number(text: Array, first: int, last: int) -> tuple[np.float32, int]:
     value = np.float64(mantissa)
     value = value * _POWERS[exponent] if exponent >= 0 else value / _POWERS[-exponent]
     exact = whole and mantissa <= _EXACT_INTEGER and abs(exponent) <= _EXACT_POWER
-    # Otherwise the correctly rounded double lies between these two; where both give one single, it is the answer.
+    # Otherwise the correctly rounded double lies between these two; if both round to one single, that is the answer.
     if not exact and np.float32(value * (1 - _MARGIN)) != np.float32(value * (1 + _MARGIN)):
         return np.float32(np.nan), HARD
     single = np.float32(-value if negative else value)
@@ -110,10 +110,10 @@ def _names_no_number(text: Array, first: int, last: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def parse_lines(text: Array, values: Array, words: Array, starts: Array, lines: Array, progress: Array) -> int:
-    """Read whole lines: the last fields are the numbers, what stands before them is the word, spaces and all.
+    """Parse whole lines: the last fields are the numbers, everything before them is the word, including spaces.
 
-    ``words`` receives the words, each followed by a line feed; ``starts`` and ``lines`` where each row's line begins
-    and its number. Gives what became of the line after ``progress[LINES]`` lines, READ at the end of the text.
+    ``words`` receives the words, each followed by a line feed; ``starts`` and ``lines`` receive the offset and number of
+    each row's line. Return the status of the line after ``progress[LINES]`` lines, or READ at the end of the text.
     """
     columns = values.shape[1]
     at = 0
@@ -138,11 +138,11 @@ def parse_lines(text: Array, values: Array, words: Array, starts: Array, lines: 
                 first -= 1
             if first in (begin, end):
                 return SHORT
-            number, became = parse_number(text, first, end)
-            if became == HARD:
+            number, status = parse_number(text, first, end)
+            if status == HARD:
                 progress[HARD_NUMBERS] += 1
-            elif became != READ:
-                return became
+            elif status != READ:
+                return status
             values[row, column] = number
             end = first
             while end > begin and (text[end - 1] == _SPACE or text[end - 1] == _TAB):
@@ -162,10 +162,10 @@ def parse_lines(text: Array, values: Array, words: Array, starts: Array, lines: 
 
 @njit(cache=True, nogil=True)
 def parse_entries(data: Array, rows: int, columns: int, values: Array, words: Array, ends: Array) -> tuple[int, int]:
-    """Read at most ``rows`` whole entries, each a word, a space and raw floats; give how many, and the bytes they take.
+    """Parse at most ``rows`` whole entries, each a word, a space and raw floats; return their number and bytes.
 
-    ``values`` are bytes, four a number; ``words`` receives the words on end, ``ends`` where each stops in it. A line
-    feed before a word belongs to the entry before.
+    ``values`` receives bytes, four per number; ``words`` the concatenated words, ``ends`` where each ends. A line feed before
+    a word belongs to the previous entry.
     """
     width = 4 * columns
     at = used = row = 0

@@ -1,7 +1,7 @@
 """Vectors on disk: a folder with ``vectors.json``, ``vectors.safetensors`` and ``words.txt``.
 
-The manifest carries checksums of everything. Opening checks the manifest, the words and all sizes, and maps the
-arrays; their bytes are read and checked only on request, so that a large folder opens at once.
+The manifest has checksums of everything. Opening checks the manifest, the words and all sizes, and memory-maps the arrays;
+their bytes are checked only on request, so that a large folder opens instantly.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ VECTORS = ArtifactKind("vectors", "vectors.json")
 
 _EXTRA = "extras."
 
-#: Sparse vectors have a column for each context, of which no vocabulary has so many; a query takes as many numbers.
+#: More columns than any vocabulary has contexts; a query of sparse vectors takes a number for each.
 _MOST_COLUMNS = 2**25
 
 
 def save_vectors(target: str | os.PathLike[str], vectors: Vectors, force: bool = False) -> None:
-    """Write vectors as a folder that appears whole or not at all."""
+    """Write vectors as a folder, which appears only when it is complete."""
     with new_folder(target, force) as folder:
         write_vectors(vectors, folder)
 
@@ -82,7 +82,7 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
 
 
 def _put(tensors: dict[str, Array], name: str, matrix: Any) -> dict[str, Any]:
-    """Add a matrix to the arrays to be written, a sparse one as its three parts; say what it was."""
+    """Add a matrix to the arrays to write, a sparse one as its three parts; return its shape and layout."""
     layout = {"shape": [int(size) for size in matrix.shape]}
     if isinstance(matrix, np.ndarray):
         tensors[name] = matrix
@@ -92,7 +92,7 @@ def _put(tensors: dict[str, Array], name: str, matrix: Any) -> dict[str, Any]:
 
 
 def _take(tensors: dict[str, Array], name: str, entry: dict[str, Any], damaged: FirthianError) -> Any:
-    """Put a matrix together again; the parts of a sparse one must fit each other, or reading it would go astray."""
+    """Rebuild a matrix; raise if the parts of a sparse one do not fit each other."""
     rows, columns = entry["shape"]
     if entry["layout"] == "dense":
         matrix = tensors.pop(name)

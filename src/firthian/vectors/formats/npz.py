@@ -52,7 +52,7 @@ def read(path: Path, duplicates: str) -> Vectors:
     if matrix.ndim != 2 or matrix.dtype.kind != "f" or len(matrix) != len(words):
         raise damaged(path, f"matrix has the shape {matrix.shape} and type {matrix.dtype} for {len(words)} words")
     if counts is not None and (counts.shape != words.shape or counts.dtype.kind not in "iu"):
-        raise damaged(path, "counts are not one whole number a word")
+        raise damaged(path, "counts must be one integer per word")
     if words.size and words.view(np.dtype("u4").newbyteorder(words.dtype.byteorder)).max() > sys.maxunicode:
         raise damaged(path, "a word has a code point beyond Unicode")
     with np.errstate(over="ignore"):
