@@ -1,4 +1,4 @@
-"""Sweeps over the two sides of an exponential family model: contexts, then words, each by one update."""
+"""SweepCount over the two sides of an exponential family model: contexts, then words, each by one update."""
 
 from __future__ import annotations
 
@@ -32,6 +32,25 @@ Unseen = Annotated[
     Option("unseen pairs: by a quadratic, all one by one, or a sample", choices=("expanded", "exact", "sampled")),
 ]
 SampledZeros = Annotated[int, Option("contexts drawn for unseen=sampled", low=1)]
+Step = Annotated[
+    str, Option("damped: few sweeps, better vectors; newton: lower loss, by line search", choices=("damped", "newton"))
+]
+Damping = Annotated[
+    float | str,
+    Option(
+        "smaller values take longer steps; auto: 0.1, up to 0.3 below 15 M tokens",
+        low=1e-3,
+        high=100,
+        words=("auto",),
+        only_with=("step", "damped"),
+    ),
+]
+PriorEvents = Annotated[
+    float, Option("events added to each row's own, to overfit rare words less", low=0, only_with=("step", "damped"))
+]
+Center = Annotated[bool, Option("subtract the mean word vector, frequent words weighing more")]
+#: ``epochs`` of recipes that have no ``auto``.
+SweepCount = Annotated[int, Option("sweeps over contexts and words", low=1)]
 
 
 class TwoSided(Protocol):
@@ -81,29 +100,15 @@ class Alternating:
     ] = "auto"
     unseen: Unseen = "expanded"
     sampled_zeros: SampledZeros = 2048
-    step: Annotated[
-        str,
-        Option("damped: few sweeps, better vectors; newton: lower loss, by line search", choices=("damped", "newton")),
-    ] = "damped"
-    damping: Annotated[
-        float | str,
-        Option(
-            "smaller values take longer steps; auto: 0.1, up to 0.3 below 15 M tokens",
-            low=1e-3,
-            high=100,
-            words=("auto",),
-            only_with=("step", "damped"),
-        ),
-    ] = "auto"
-    prior_events: Annotated[
-        float, Option("events added to each row's own, to overfit rare words less", low=0, only_with=("step", "damped"))
-    ] = 1000.0
+    step: Step = "damped"
+    damping: Damping = "auto"
+    prior_events: PriorEvents = 1000.0
     ridge: Ridge = 0.0
     combine: Annotated[
         float | str,
         Option("share of context vectors added to word vectors; or u, u+c, mean", low=0, high=10, words=COMBINATIONS),
     ] = 0.1
-    center: Annotated[bool, Option("subtract the mean word vector, frequent words weighing more")] = True
+    center: Center = True
 
     def solve(self, model: SweptModel, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
@@ -136,6 +141,29 @@ class Alternating:
     def loss_for(self, model: SweptModel, factors: Factors) -> Loss:
         """Return the loss to minimize."""
         return losses.choose_loss(self.unseen, self.sampled_zeros)
+
+
+@dataclass
+class AlternatingSquares:
+    """``Alternating`` with few options, for the Gaussian family; the other defaults are tuned for SGNS."""
+
+    epochs: SweepCount = 10
+    step: Step = "newton"
+    ridge: Ridge = 0.0
+    combine: Combine = "u"
+
+    def solve(self, model: SweptModel, dimension: int, run: Run) -> Solution:
+        """Fit the model from its own start."""
+        solver = Alternating(
+            self.epochs,
+            step=self.step,
+            damping=0.1,
+            prior_events=0.0,
+            ridge=self.ridge,
+            combine=self.combine,
+            center=False,
+        )
+        return solver.solve(model, dimension, run)
 
 
 @dataclass

@@ -82,16 +82,7 @@ LIKELIHOOD = (
         "counts with constant variance: the singular vectors of the counts, by alternating least squares",
         _PAPER,
         f"{HERE}.model:gaussian",
-        f"{HERE}.alternating:Alternating",
-        defaults={"epochs": 10, "step": "newton", "combine": "u"},
-        # the defaults of these were tuned for SGNS
-        fixed={
-            "unseen": "expanded",
-            "sampled_zeros": 2048,
-            "damping": 0.1,
-            "prior_events": 0.0,
-            "center": False,
-        },
+        f"{HERE}.alternating:AlternatingSquares",
         counting=DYNAMIC,
         memory=_SWEEPS,
     ),
@@ -121,9 +112,6 @@ LIKELIHOOD = (
         _EMF,
         f"{HERE}.semf:semf",
         f"{HERE}.semf:Supervised",
-        # learning the questions takes longer steps, however small the corpus
-        defaults={"epochs": 6, "damping": 0.1, "prior_events": 0.0, "combine": "u"},
-        fixed={"step": "damped"},
         counting=DYNAMIC,
         memory=SEMF_MEMORY,
     ),

@@ -16,12 +16,22 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
-from firthian.learn.likelihood.alternating import Alternating, SweptModel
+from firthian.learn.likelihood.alternating import (
+    Alternating,
+    Center,
+    Damping,
+    PriorEvents,
+    Ridge,
+    SampledZeros,
+    SweepCount,
+    SweptModel,
+    Unseen,
+)
 from firthian.learn.likelihood.losses import Gradient, Loss
 from firthian.learn.likelihood.model import Diagonal, Factors, Negative, NegativeSampling, Side, TruncateCounts, Which
 from firthian.learn.likelihood.pairs import SeenPairs, transpose
 from firthian.learn.likelihood.recipes import SEMF_MEMORY
-from firthian.learn.recipe import Smoothing
+from firthian.learn.recipe import Combine, Smoothing
 from firthian.learn.solver import Solution
 from firthian.options import Option
 from firthian.runtime.memory import Problem, show_size
@@ -134,7 +144,23 @@ class AnalogyLoss:
 
 
 class Supervised(Alternating):
-    """``Alternating`` for models with analogies; the same as ``Alternating`` for models without."""
+    """``Alternating`` by damped steps for models with analogies; the same without.
+
+    Learning the questions takes longer steps than ``Alternating`` by default, however small the corpus.
+    """
+
+    def __init__(
+        self,
+        epochs: SweepCount = 6,
+        unseen: Unseen = "expanded",
+        sampled_zeros: SampledZeros = 2048,
+        damping: Damping = 0.1,
+        prior_events: PriorEvents = 0.0,
+        ridge: Ridge = 0.0,
+        combine: Combine = "u",
+        center: Center = True,
+    ) -> None:
+        super().__init__(epochs, unseen, sampled_zeros, "damped", damping, prior_events, ridge, combine, center)
 
     def solve(self, model: SweptModel, dimension: int, run: Run) -> Solution:
         """Fit the model from its own start."""
