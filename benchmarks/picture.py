@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers import PEERS
-from firthian.disk.figures import save_figure
 from firthian.explore.labels import draw_labels
+from firthian.runtime.figures import save_figure
 from studies.common import SETS
 
 #: Rows whose names are too long, or say too little, for a picture.

@@ -11,9 +11,9 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.disk.atomic import check_target
-from firthian.disk.figures import plain_text, save_figure
 from firthian.errors import FirthianError, require
 from firthian.explore.labels import draw_labels
+from firthian.runtime.figures import plain_text, save_figure
 from firthian.vectors.uncertainty import covariances
 from firthian.vectors.vectors import Vectors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from firthian.disk.figures import COLORS, save_figure
+from firthian.runtime.figures import COLORS, save_figure
 from studies.common import Study, table
 
 #: Table 1 of the paper, per cent: (k, method) -> figures at least counts of 3000, 4000, 5000, 6000.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from firthian.disk.figures import COLORS, save_figure
+from firthian.runtime.figures import COLORS, save_figure
 from studies.common import SHORT, Study, score_cells, table
 
 #: Table 2 of the paper, per cent: semantic, syntactic, total.

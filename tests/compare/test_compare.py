@@ -11,7 +11,7 @@ import pytest
 
 import firthian as ft
 from firthian.compare import Candidate, compare_recipes
-from firthian.compare.charts import Bar, bars, scatter
+from firthian.compare.page import Bar, bars, scatter
 from firthian.errors import FirthianError
 
 WORDS = ("tea", "coffee", "milk", "cup", "goal", "ball", "kick", "team")
@@ -114,7 +114,7 @@ def test_equal_settings_are_counted_once(corpus, pairs, monkeypatch):
         (["pds"], "did you mean psd"),
         (["psd", "psd"], "listed twice"),
         (["psd:cutt=1"], "no option 'cutt'"),
-        (["psd:cut"], "not option=value"),
+        (["psd:cut"], "expected option=value"),
         (["sparse"], "learns from vectors"),
         ([], "no recipe"),
     ],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from firthian.disk import artifact, atomic
-from firthian.disk.checkpoints import Clock, OnDisk
+from firthian.disk.checkpoints import CheckpointFolder, Clock
 from firthian.disk.stopping import Interrupted, Stop
 from firthian.errors import FirthianError
 from firthian.runtime.run import Run
@@ -20,8 +20,8 @@ def arrays(step: int) -> dict[str, np.ndarray]:
     return {"rows": generator.random((7, 5)), "columns": np.asfortranarray(generator.random((7, 5), dtype=np.float32))}
 
 
-def saved(folder: Path, steps: int = 3) -> OnDisk:
-    place = OnDisk(folder, every=0)
+def saved(folder: Path, steps: int = 3) -> CheckpointFolder:
+    place = CheckpointFolder(folder, every=0)
     stage = place.stage("loop")
     for step in range(1, steps + 1):
         stage.save(step, arrays(step), history=[0.1 * n for n in range(step)])
@@ -30,7 +30,7 @@ def saved(folder: Path, steps: int = 3) -> OnDisk:
 
 def test_what_was_saved_comes_back_bit_by_bit(tmp_path: Path) -> None:
     saved(tmp_path)
-    state = OnDisk(tmp_path).stage("loop").restore()
+    state = CheckpointFolder(tmp_path).stage("loop").restore()
     assert state is not None
     assert (state.step, state.values) == (3, {"history": [0.0, 0.1, 0.2]})
     for name, array in arrays(3).items():
@@ -41,9 +41,9 @@ def test_what_was_saved_comes_back_bit_by_bit(tmp_path: Path) -> None:
 def test_a_generator_goes_on_where_it_was(tmp_path: Path) -> None:
     generator = np.random.default_rng(5)
     generator.random(10)
-    OnDisk(tmp_path, every=0).stage("loop").save(1, {}, generator=generator.bit_generator.state)
+    CheckpointFolder(tmp_path, every=0).stage("loop").save(1, {}, generator=generator.bit_generator.state)
     other = np.random.default_rng(6)
-    state = OnDisk(tmp_path).stage("loop").restore()
+    state = CheckpointFolder(tmp_path).stage("loop").restore()
     assert state is not None
     other.bit_generator.state = state.values["generator"]
     assert (other.random(100) == generator.random(100)).all()
@@ -55,7 +55,7 @@ def test_two_states_of_a_loop_are_kept(tmp_path: Path) -> None:
 
 
 def test_what_happens_inside_a_loop_goes_when_the_loop_is_saved(tmp_path: Path) -> None:
-    place = OnDisk(tmp_path, every=0)
+    place = CheckpointFolder(tmp_path, every=0)
     outer = place.stage("outer")
     inside = place.within("outer")
     place.stage("before").save(1, {})
@@ -69,7 +69,7 @@ def test_what_happens_inside_a_loop_goes_when_the_loop_is_saved(tmp_path: Path) 
 
 
 def test_two_computations_cannot_have_one_name(tmp_path: Path) -> None:
-    place = OnDisk(tmp_path)
+    place = CheckpointFolder(tmp_path)
     place.stage("svd")
     place.within("outer").stage("svd")
     with pytest.raises(ValueError, match="two computations"):
@@ -84,7 +84,7 @@ def test_a_damaged_state_gives_way_to_the_one_before(tmp_path: Path, file: str, 
         folder = tmp_path / str(attempt)
         saved(folder)
         hurt(folder / "loop@000000003" / file, damage, generator)
-        place = OnDisk(folder)
+        place = CheckpointFolder(folder)
         state = place.stage("loop").restore()
         assert state is not None
         assert state.step == 2
@@ -110,7 +110,7 @@ def test_when_every_state_is_damaged_the_loop_begins_anew(tmp_path: Path) -> Non
     saved(tmp_path)
     for item in tmp_path.glob("*/state.json"):
         item.write_text("{}")
-    place = OnDisk(tmp_path)
+    place = CheckpointFolder(tmp_path)
     assert place.stage("loop").restore() is None
     assert len(place.damaged) == 2
     assert not list(tmp_path.iterdir())
@@ -132,7 +132,7 @@ def test_dying_inside_a_save_leaves_the_last_one(tmp_path: Path, monkeypatch: py
             patch.setattr(atomic if moment == "_sync" else artifact, moment, die)
         with pytest.raises(Killed):
             place.write("loop", 4, arrays(4), {})
-    again = OnDisk(tmp_path, every=0)
+    again = CheckpointFolder(tmp_path, every=0)
     stage = again.stage("loop")
     state = stage.restore()
     assert state is not None
@@ -153,7 +153,7 @@ def test_a_disk_that_is_full_is_told_and_the_last_state_stays(tmp_path: Path, mo
     monkeypatch.setattr(artifact, "write_manifest", full)
     with pytest.raises(FirthianError, match="the disk is full"):
         place.write("loop", 4, arrays(4), {})
-    state = OnDisk(tmp_path).stage("loop").restore()
+    state = CheckpointFolder(tmp_path).stage("loop").restore()
     assert state is not None
     assert state.step == 3
 
@@ -174,28 +174,28 @@ def test_saving_takes_a_tenth_of_the_time_at_most() -> None:
 
 
 def test_steps_are_not_saved_before_their_time(tmp_path: Path) -> None:
-    stage = OnDisk(tmp_path, every=1000).stage("loop")
+    stage = CheckpointFolder(tmp_path, every=1000).stage("loop")
     stage.save(1, lambda: pytest.fail("nobody wants them"))
     assert not list(tmp_path.iterdir())
 
 
 def test_a_wish_to_stop_is_granted_once_the_step_is_saved(tmp_path: Path) -> None:
     stop = Stop()
-    stage = OnDisk(tmp_path, 1000, stop).stage("loop")
+    stage = CheckpointFolder(tmp_path, 1000, stop).stage("loop")
     stage.save(1, arrays(1))
     assert stop.patient
     stop.requested = 15
     with pytest.raises(Interrupted) as caught:
         stage.save(2, arrays(2))
     assert caught.value.code == 143
-    state = OnDisk(tmp_path).stage("loop").restore()
+    state = CheckpointFolder(tmp_path).stage("loop").restore()
     assert state is not None
     assert state.step == 2
 
 
 def test_what_is_remembered_is_not_computed_again(tmp_path: Path) -> None:
-    first = Run(checkpoint=OnDisk(tmp_path, every=0)).remember("start", lambda: arrays(1))
-    again = Run(checkpoint=OnDisk(tmp_path)).remember("start", lambda: pytest.fail("computed again"))
+    first = Run(checkpoint=CheckpointFolder(tmp_path, every=0)).remember("start", lambda: arrays(1))
+    again = Run(checkpoint=CheckpointFolder(tmp_path)).remember("start", lambda: pytest.fail("computed again"))
     assert all(again[name].tobytes() == array.tobytes() for name, array in first.items())
     again["rows"][0] = 0
     shutil.rmtree(tmp_path)

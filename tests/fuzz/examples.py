@@ -14,7 +14,7 @@ import numpy as np
 
 import firthian as ft
 from firthian.counts.rows import RowBlock, write_run
-from firthian.disk.checkpoints import OnDisk
+from firthian.disk.checkpoints import CheckpointFolder
 from firthian.disk.tensors import write_tensors
 from firthian.text.segments import tokenize_text, write_segment
 from firthian.text.tokenizer import Tokenizer
@@ -108,7 +108,7 @@ def runs() -> list[bytes]:
 def checkpoints() -> list[bytes]:
     def make(target: Path) -> None:
         arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.asfortranarray(np.ones((3, 2), dtype=np.float32))}
-        OnDisk(target.parent, every=0).write("sweep", 3, arrays, {"loss": [1.0, 0.5], "random": {"state": 1}})
+        CheckpointFolder(target.parent, every=0).write("sweep", 3, arrays, {"loss": [1.0, 0.5], "random": {"state": 1}})
         (target.parent / "sweep@000000003").rename(target)
 
     return _both(make)

@@ -29,7 +29,7 @@ from firthian.counts.counts import Counts
 from firthian.counts.merging import merge
 from firthian.counts.rows import finished_runs, merge_blocks
 from firthian.datasets import word_tasks as evaluation
-from firthian.disk.checkpoints import OnDisk
+from firthian.disk.checkpoints import CheckpointFolder
 from firthian.disk.tensors import read_foreign_tensors, read_tensors
 from firthian.errors import FirthianError
 from firthian.evaluate import chunking
@@ -173,7 +173,7 @@ def _checkpoint(data: bytes) -> None:
         place.mkdir()
         path.rename(place / "sweep@3")
         (place / "sweep@²").mkdir()
-        states = OnDisk(place)
+        states = CheckpointFolder(place)
         state = states.read("sweep")
         # A damaged state is no error: it is as if it had never been saved, and the user is told.
         assert (state is None) == bool(states.damaged)

@@ -12,8 +12,8 @@ from firthian.adapt.base import DocumentClassifier
 from firthian.adapt.documents import empty_documents
 from firthian.adapt.estimators import RPAClassifier
 from firthian.arrays import Array
-from firthian.disk.figures import plain_text, save_figure
 from firthian.errors import FirthianError, require
+from firthian.runtime.figures import plain_text, save_figure
 from firthian.runtime.run import one_blas_thread
 
 #: Bins of the calibration table.

@@ -45,10 +45,10 @@ def draw_map(
     force: Force = False,
 ) -> None:
     """Draw a map of words, or a cloud of one word's contexts."""
-    from firthian.disk.figures import check_picture
     from firthian.explore.map_plot import SUFFIXES, write_map
     from firthian.explore.projection import ProjectionOptions
     from firthian.explore.word_map import make_map
+    from firthian.runtime.figures import check_picture
     from firthian.vectors.formats import open_vectors
 
     refuse_idle(context, *(_CLOUD_FLAGS if cloud is None else _MAP_FLAGS))

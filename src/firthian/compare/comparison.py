@@ -1,4 +1,4 @@
-"""Train the named recipes, each on the counts it likes, evaluate them together, and say what each cost."""
+"""Train several recipes, each on counts with its own settings, evaluate them together, and report what each cost."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KIND = "report"
 
 @dataclass(frozen=True)
 class Candidate:
-    """One row of a comparison: a recipe with its options, under a name of its own.
+    """One row of a comparison: a recipe with its options, under a name.
 
     >>> Candidate.read("psd:cut=0.02,dim=50")
     Candidate(name='psd:cut=0.02,dim=50', recipe='psd', options={'cut': '0.02'}, vector_size=50)
@@ -58,11 +58,13 @@ class Candidate:
         for pair in filter(None, rest.split(",")):
             key, equals, value = pair.partition("=")
             if not equals:
-                raise FirthianError(f"{text}: {pair} is not option=value", hint="write it as psd:cut=0.02,dim=50")
+                raise FirthianError(
+                    f"{text}: expected option=value, got {pair}", hint="for example psd:cut=0.02,dim=50"
+                )
             options[key.strip().replace("-", "_")] = value.strip()
         size = options.pop("dim", options.pop("vector_size", None))
         if size is not None and not str(size).isdecimal():
-            raise FirthianError(f"{text}: dim must be a whole number", hint="write it as psd:dim=50")
+            raise FirthianError(f"{text}: dim must be a whole number", hint="for example psd:dim=50")
         find_recipe(recipe).settings(options)
         return cls(text, recipe, options, int(size) if size is not None else None)
 
@@ -73,7 +75,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a candidate gave and what it cost."""
+    """The result of a candidate and its cost."""
 
     name: str
     recipe: str
@@ -88,14 +90,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All entries, in the order asked for, and their evaluation."""
+    """All entries, in the order requested, and their evaluation."""
 
     entries: list[Entry]
     evaluation: Evaluation
     machine: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it."""
+        """Return everything as JSON types."""
         return {
             "entries": [vars(entry) for entry in self.entries],
             "evaluation": self.evaluation.to_dict(),
@@ -121,8 +123,8 @@ def compare_recipes(
 ) -> Comparison:
     """Train, evaluate and time several recipes; with ``output``, write vectors, ``report.html`` and ``report.json`` there.
 
-    On counts, all recipes use those. On a corpus, each counts with its own settings, changed by ``counting``; settings that
-    are the same are counted once. What cannot be trained or evaluated is found out before anything is trained.
+    All recipes use the counts if ``source`` is counts. A corpus is counted with each recipe's settings, changed by
+    ``counting``, and once for equal settings. What cannot be trained or evaluated is an error before any training.
     """
     progress = progress or Silent()
     candidates = [item if isinstance(item, Candidate) else Candidate.read(item) for item in recipes]
@@ -151,7 +153,7 @@ def compare_recipes(
 
 
 def _write_page(result: Comparison, path: Path) -> None:
-    """Write the page beside what is there already: whatever is wrong with it, nothing that was trained is lost."""
+    """Write the page into the finished folder: an error costs nothing that was trained."""
     from firthian.compare.page import page
 
     try:
@@ -272,7 +274,7 @@ class _Bench:
 
 
 def _words_of(job: CountJob) -> tuple[Any, ...]:
-    """Return all that the words of a text depend on."""
+    """Return everything that the vocabulary depends on."""
     return job.tokenizer, job.limits, job.phrases
 
 

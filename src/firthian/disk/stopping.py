@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: a step is finished and saved first; the second time it ends at once."""
+"""Ctrl-C and SIGTERM: the first lets the current step finish and be saved, the second ends the process."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-#: What asks a process to end: the terminal, and whoever manages processes.
+#: Requests to end: from the terminal, and from process managers.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupted(BaseException):
-    """A signal ended the work, which can go on later. Not an error, so that nothing takes it for one."""
+    """A signal ended the work, which can be resumed. Not an ``Exception``, so that nothing handles it as an error."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__(f"signal {number}")
@@ -22,14 +22,14 @@ class Interrupted(BaseException):
 
     @property
     def code(self) -> int:
-        """The exit code shells know: 128 and the number of the signal."""
+        """The exit code that shells use: 128 plus the number of the signal."""
         return 128 + self.number
 
 
 class Stop:
     """Whether the work was asked to end.
 
-    While it is ``patient``, a signal only leaves its number in ``requested``, for the work to see at the end of a step.
+    While it is ``patient``, a signal only sets ``requested``, for the work to check at the end of a step.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Stop:
         self.patient = False
 
     def check(self) -> None:
-        """End here, where the work is saved, if that was asked for."""
+        """Raise if the work was asked to end; call it when the work is saved."""
         if self.requested is not None:
             raise Interrupted(self.requested)
 
@@ -46,7 +46,7 @@ class Stop:
 def catching_signals() -> Iterator[Stop]:
     """Turn signals into ``Interrupted``: at once, or at the end of a step while the work is patient.
 
-    After the first signal the system's own handling is back, so that the second one ends the process whatever it does.
+    After the first signal the system's own handling is restored, so that the second one always ends the process.
     """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
@@ -60,9 +60,9 @@ def catching_signals() -> Iterator[Stop]:
             signal.signal(each, signal.SIG_DFL)
         if not stop.patient:
             raise Interrupted(number)
-        # A bar hides the cursor; the second signal would leave it so.
+        # Progress bars hide the cursor, and the second signal would leave it hidden.
         cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
-        print(f"{cursor}firth: finishing this step to save it; once more ends at once", file=sys.stderr, flush=True)
+        print(f"{cursor}firth: saving this step; press again to stop at once", file=sys.stderr, flush=True)
 
     before = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:

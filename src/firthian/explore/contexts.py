@@ -10,9 +10,9 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
-from firthian.disk.figures import check_picture, extents_of, plain_text, renderer_of, save_figure
 from firthian.errors import FirthianError, require, suggest
 from firthian.explore.labels import Boxes
+from firthian.runtime.figures import check_picture, extents_of, plain_text, renderer_of, save_figure
 
 ORDERS = ("pmi", "count")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.figures import extents_of, plain_text, renderer_of
+from firthian.runtime.figures import extents_of, plain_text, renderer_of
 
 Box = tuple[float, float, float, float]
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.disk.atomic import new_file
-from firthian.disk.figures import COLORS, check_picture, plain_text, save_figure
 from firthian.errors import require
 from firthian.explore.labels import draw_labels
 from firthian.explore.word_map import WordMap
+from firthian.runtime.figures import COLORS, check_picture, plain_text, save_figure
 
 SUFFIXES = (".html", ".png", ".svg")
 

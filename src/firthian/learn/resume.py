@@ -19,7 +19,7 @@ from firthian.counts.counts import COUNTS, Counts
 from firthian.counts.tokens import Tokens
 from firthian.disk.artifact import printable, read_manifest, sha256
 from firthian.disk.atomic import remove, staged
-from firthian.disk.checkpoints import EVERY, OnDisk
+from firthian.disk.checkpoints import EVERY, CheckpointFolder
 from firthian.disk.resume import CORPUS, DATA, OtherRunError, PartialFolder
 from firthian.disk.stopping import Stop
 from firthian.disk.tensors import crc32
@@ -39,7 +39,7 @@ class PartialTraining(PartialFolder):
         every = EVERY if every is None else every
         if not every >= 0:
             raise FirthianError(f"`checkpoint_every` must be at least 0, got {every:g}", hint="0 saves every step")
-        self.steps = OnDisk(self.folder / "steps", every, stop)
+        self.steps = CheckpointFolder(self.folder / "steps", every, stop)
 
     def check_data(self, data: Counts | Tokens | Vectors) -> None:
         """Note what is learned from; when resuming, raise if it differs."""

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.checkpoints import Checkpoint, Nowhere, Stage
+from firthian.disk.checkpoints import CheckpointStore, NoCheckpoints, Stage
 from firthian.options import Seed, option_of
 from firthian.runtime.executor import Executor, Part, Threads, check_workers
 from firthian.runtime.memory import check_budget
@@ -43,7 +43,7 @@ class Run:
     executor: Executor = field(default_factory=Threads)
     budget: int = 0
     progress: Progress = field(default_factory=Silent)
-    checkpoint: Checkpoint = field(default_factory=Nowhere)
+    checkpoint: CheckpointStore = field(default_factory=NoCheckpoints)
 
     @classmethod
     def create(
@@ -52,7 +52,7 @@ class Run:
         workers: int | None = None,
         memory: str | int | None = None,
         progress: Progress | None = None,
-        checkpoint: Checkpoint | None = None,
+        checkpoint: CheckpointStore | None = None,
         executor: Executor | None = None,
     ) -> Run:
         """Check the settings of a user and fill in defaults; ``executor`` replaces threads."""
@@ -61,7 +61,7 @@ class Run:
             executor or Threads(workers),
             check_budget(memory),
             progress or Silent(),
-            checkpoint or Nowhere(),
+            checkpoint or NoCheckpoints(),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

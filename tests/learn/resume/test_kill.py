@@ -17,7 +17,7 @@ import pytest
 from tests.learn.resume.jobs import WAYS, Way, write_corpus
 
 Bytes = Callable[[Path], dict[str, bytes]]
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def environment() -> dict[str, str]:
@@ -87,7 +87,7 @@ def test_a_signal_saves_the_step_and_says_how_to_go_on(
     _, message = process.communicate()
     assert process.returncode == code, message
     first, second = message.splitlines()
-    assert first == "firth: finishing this step to save it; once more ends at once"
+    assert first == "firth: saving this step; press again to stop at once"
     told, _, again = second.partition("resume with: ")
     assert told == "firth: interrupted: progress is saved; "
     assert again == shlex.join(["firth", *line[3:], "--resume"])
@@ -111,10 +111,10 @@ def test_the_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     program = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from firthian.disk.checkpoints import OnDisk\n"
+        "from firthian.disk.checkpoints import CheckpointFolder\n"
         "from firthian.disk.stopping import catching_signals\n"
         "with catching_signals() as stop:\n"
-        "    OnDisk(Path(sys.argv[1]), 0, stop).stage('loop')\n"
+        "    CheckpointFolder(Path(sys.argv[1]), 0, stop).stage('loop')\n"
         "    print('ready', flush=True)\n"
         "    while True:\n"
         "        time.sleep(0.01)\n"

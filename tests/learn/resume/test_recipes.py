@@ -30,14 +30,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def taken_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The loops that went on from a saved state."""
     names: list[str] = []
-    read = checkpoints.OnDisk.read
+    read = checkpoints.CheckpointFolder.read
 
-    def noting(self: checkpoints.OnDisk, name: str) -> checkpoints.State | None:
+    def noting(self: checkpoints.CheckpointFolder, name: str) -> checkpoints.Checkpoint | None:
         state = read(self, name)
         names.extend([name] * (state is not None))
         return state
 
-    monkeypatch.setattr(checkpoints.OnDisk, "read", noting)
+    monkeypatch.setattr(checkpoints.CheckpointFolder, "read", noting)
     return names
 
 

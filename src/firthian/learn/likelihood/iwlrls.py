@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.checkpoints import State
+from firthian.disk.checkpoints import Checkpoint
 from firthian.errors import FirthianError
 from firthian.learn.likelihood.alternating import Ridge, SampledZeros, Unseen, make_solution, remember_start, sweep
 from firthian.learn.likelihood.families import Tweedie
@@ -227,7 +227,7 @@ def _arrays(factors: Factors, best: Best | None) -> dict[str, Array]:
     return {**vars(factors), **saved}
 
 
-def _restore(state: State, factors: Factors) -> Best | None:
+def _restore(state: Checkpoint, factors: Factors) -> Best | None:
     """Restore the factors of a saved iteration in place; return the best iteration."""
     for name, part in vars(factors).items():
         part[...] = state.arrays[name]
