@@ -137,13 +137,13 @@ def test_openapi_names_every_path(served: Served) -> None:
         ("neighbors", {"word": "Tea"}, 404, "not in the vocabulary", "did you mean tea?"),
         ("neighbors", {}, 400, "word is missing", "word="),
         ("neighbors", {"word": ""}, 400, "word is empty", ""),
-        ("neighbors", {"word": "tea", "topn": -1}, 400, "topn is -1", "1 to 1000"),
+        ("neighbors", {"word": "tea", "topn": -1}, 400, "topn is out of range, got -1", "1 to 1000"),
         ("neighbors", {"word": "tea", "topn": 10**9}, 400, "topn", "1 to 1000"),
         ("neighbors", {"word": "tea", "topn": "9" * 500}, 400, "whole number", "1 to 1000"),
         ("neighbors", {"word": "tea", "topn": "1e3"}, 400, "whole number", ""),
         ("neighbors", {"word": "tea", "topn": "nan"}, 400, "whole number", ""),
-        ("neighbors", {"word": "x" * 201}, 400, "201 letters", "200"),
-        ("neighbors", [("word", "tea"), ("word", "sun")], 400, "given twice", ""),
+        ("neighbors", {"word": "x" * 201}, 400, "201 characters", "200"),
+        ("neighbors", [("word", "tea"), ("word", "sun")], 400, "repeated", ""),
         ("neighbors", {"word": "tea", "wrod": "x"}, 400, "no parameter", "did you mean word?"),
         ("neighbors", {"word": "tea", "model": "third"}, 400, "no model", ""),
         ("neighbors", {"word": "tea", "model": "../first"}, 400, "no model", ""),
@@ -151,7 +151,7 @@ def test_openapi_names_every_path(served: Served) -> None:
         ("map", {"limit": 10**7}, 400, "limit", "400000"),
         ("map", {"method": "tsne", "limit": 400_000}, 400, "too long", "50,000"),
         ("contexts", {"word": "zebra"}, 404, "not in the vocabulary", ""),
-        ("nowhere", {}, 404, "nothing here", "openapi"),
+        ("nowhere", {}, 404, "not found", "openapi"),
         ("words", {"prefix": "x" * 60_000}, 414, "too long", "8192"),
     ],
     ids=lambda value: str(value)[:24],
@@ -321,7 +321,7 @@ def test_a_file_that_is_cut_short_in_its_place(tmp_path: Path) -> None:
     with Served(path) as server:
         assert server.ask("neighbors", word="tea")["generation"] == 1
         os.truncate(path / "vectors.safetensors", 4096)
-        assert "cut short" in server.ask("neighbors", 400, word="tea")["error"]
+        assert "truncated" in server.ask("neighbors", 400, word="tea")["error"]
         assert "cannot be read" in server.ask("models")["models"][0]["trouble"]
         save(vectors, path)
         assert server.ask("neighbors", word="tea")["generation"] == 2
@@ -351,7 +351,7 @@ def test_starting_is_refused(firth, folder: Path, tmp_path: Path) -> None:
     firth("explore", first, "--host", "0.0.0.0").complains("no token is set", "--token")
     firth("explore", first, "--host", "::").complains("no token is set")
     firth("explore", first, "--token", "short").complains("8 to 200")
-    firth("explore", first, "--root-path", "words").complains("not a path")
+    firth("explore", first, "--root-path", "words").complains("must be a path")
     firth("explore", tmp_path / "none").complains("does not exist")
     firth("explore", folder / "counts").complains("counts, not vectors")
     firth("explore", first, "--counts", first).complains("counts.json")
@@ -377,10 +377,10 @@ def test_defaults_of_parameters() -> None:
 def test_only_so_much_work_waits() -> None:
     import threading
 
-    from firthian.explore.server.state import _WAITING, BackgroundJobs
+    from firthian.explore.server.state import _MOST_UNFINISHED, BackgroundJobs
 
     jobs, go = BackgroundJobs(), threading.Event()
-    started = [jobs.ask(key, lambda _: go.wait(30)) for key in range(_WAITING)]
+    started = [jobs.ask(key, lambda _: go.wait(30)) for key in range(_MOST_UNFINISHED)]
     assert jobs.ask(0, lambda _: None) is started[0]
     with pytest.raises(FirthianError, match="too much work"):
         jobs.ask("one more", lambda _: None)

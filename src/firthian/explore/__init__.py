@@ -1,1 +1,1 @@
-"""Looking at vectors: plots, projections, a page in the browser."""
+"""Explore vectors: maps, word clouds, and a web page."""

@@ -19,7 +19,7 @@ ORDERS = ("pmi", "count")
 
 @dataclass(frozen=True)
 class Context:
-    """A context word: its (weighted) count and its pointwise mutual information with the word, a natural logarithm."""
+    """A context word: its (weighted) count and its pointwise mutual information with the word, in nats."""
 
     word: str
     count: float
@@ -33,9 +33,9 @@ class Context:
 def context_words(
     counts: Counts, word: str, topn: int = 30, min_count: float = 5.0, order: str = "pmi", skip_frequent: int = 0
 ) -> list[Context]:
-    """Return a word's contexts, the strongest first, among those counted at least ``min_count`` times with it.
+    """Return the context words of a word, strongest first, among those counted at least ``min_count`` times with it.
 
-    The ``skip_frequent`` most frequent words of the vocabulary, function words mostly, are left out.
+    The ``skip_frequent`` most frequent words of the vocabulary, mostly function words, are excluded.
 
     >>> import firthian as ft
     >>> counts = ft.count(["hot tea", "hot tea", "cold tea", "hot sun"], window=1, min_count=1)
@@ -60,15 +60,15 @@ def context_words(
 _DPI = 150
 _LARGEST, _SMALLEST = 42.0, 9.0
 
-#: So much of a page words may cover before they no longer find a place, and the share of a full side that the title needs.
+#: The fraction of the page that words may cover, and the smallest side, as a fraction, that fits the title.
 _FILLED, _SMALLEST_PAGE = 0.3, 0.6
 
-#: A word that finds no place within so many steps of the spiral is left out.
+#: The most steps of the spiral; a word that finds no place is left out.
 _STEPS = 5000
 
 
 class Cloud(NamedTuple):
-    """The words that were drawn, and those that found no place."""
+    """The words drawn, and those left out for lack of space."""
 
     drawn: list[str]
     left_out: list[str]
@@ -85,35 +85,35 @@ def plot_cloud(
     skip_frequent: int = 0,
     force: bool = False,
 ) -> Cloud:
-    """Draw the contexts of a word, as far as they find a place.
+    """Draw a cloud of the context words of a word, as many as fit.
 
-    With the order ``pmi`` the words that keep its company most faithfully are chosen, with ``count`` the most frequent.
-    The ``skip_frequent`` most frequent words of the vocabulary are left out.
+    ``order`` selects the words with the highest ``pmi`` or the highest ``count``. The ``skip_frequent`` most frequent words
+    of the vocabulary are excluded.
     """
     target = check_picture(path, (".png", ".svg"), force)
-    found = context_words(counts, word, topn, min_count, order, skip_frequent)
-    if not found:
+    contexts = context_words(counts, word, topn, min_count, order, skip_frequent)
+    if not contexts:
         raise FirthianError(
             f"{word!r} has no context counted {min_count:g} times"
             + (f" beside the {skip_frequent:,} most frequent words" if skip_frequent else ""),
             hint=f"lower `min_count`{' or `skip_frequent`' if skip_frequent else ''}, or choose another word",
         )
-    strength = np.array([one.pmi if order == "pmi" else one.count for one in found])
+    strength = np.array([context.pmi if order == "pmi" else context.count for context in contexts])
     sizes = font_sizes(strength)
-    # Width is measured at the size it will be drawn with.
+    # Texts are measured at their final size.
     figure = require("matplotlib.figure", "viz").Figure(figsize=(8, 5.2), dpi=_DPI)
     colors = require("matplotlib", "viz").colormaps["viridis"]
-    pmi = np.array([one.pmi for one in found])
+    pmi = np.array([context.pmi for context in contexts])
     shade = 0.85 * (1 - (pmi - pmi.min()) / max(float(np.ptp(pmi)), 1e-12))
     renderer = renderer_of(figure)
     texts = [
         figure.text(
-            0, 0, plain_text(one.word), fontsize=size, color=colors(tint), va="bottom", ha="left", parse_math=False
+            0, 0, plain_text(context.word), fontsize=size, color=colors(tint), va="bottom", ha="left", parse_math=False
         )
-        for one, size, tint in zip(found, sizes, shade, strict=True)
+        for context, size, tint in zip(contexts, sizes, shade, strict=True)
     ]
     extents = extents_of(texts, renderer)
-    # Few words get a smaller page, not a large white margin.
+    # Few words get a smaller page instead of a large margin.
     width, height = figure.get_size_inches() * _DPI
     share = sum(extent.width * extent.height for extent in extents) / (width * height * _FILLED)
     widest = 1.1 * max(extent.width for extent in extents) / width
@@ -121,14 +121,14 @@ def plot_cloud(
     width, height = figure.get_size_inches() * _DPI
     boxes = Boxes((8, 8, width - 8, height - 40), np.full((1, 2), 60.0))
     drawn, left_out = [], []
-    for one, text, extent in zip(found, texts, extents, strict=True):
+    for context, text, extent in zip(contexts, texts, extents, strict=True):
         place = _spiral(boxes, extent.width + 6, extent.height + 2, (width / 2, (height - 32) / 2), width / height)
         if place is None:
             text.remove()
-            left_out.append(one.word)
+            left_out.append(context.word)
             continue
         text.set_position(((place[0] + 3) / width, (place[1] + 1) / height))
-        drawn.append(one.word)
+        drawn.append(context.word)
     measure = "PMI" if order == "pmi" else "count"
     title = f"the company of “{plain_text(word)}”: size by {measure}, dark is high PMI"
     figure.text(0.5, 1 - 12 / height, title, ha="center", va="top", fontsize=10, color="#444", parse_math=False)
@@ -137,7 +137,7 @@ def plot_cloud(
 
 
 def font_sizes(strength: Array) -> Array:
-    """Return sizes between the smallest and the largest, by the square root: area, not height, is what the eye compares.
+    """Return font sizes by the square root of the strength, since the eye compares areas.
 
     >>> font_sizes(np.array([9.0, 4.0, 0.0])).round(1).tolist()
     [42.0, 31.0, 9.0]
@@ -150,7 +150,7 @@ def font_sizes(strength: Array) -> Array:
 def _spiral(
     boxes: Any, width: float, height: float, center: tuple[float, float], aspect: float
 ) -> tuple[float, float] | None:
-    """Walk outward from the center until the box is free."""
+    """Walk outwards from the center until the box fits."""
     for step in range(_STEPS):
         angle = 1.6 * np.sqrt(step)
         radius = 4 * angle

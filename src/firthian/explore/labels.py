@@ -1,4 +1,4 @@
-"""Labels that do not cover each other: the most important first, each at the first free place round its point."""
+"""Labels that do not overlap: the most important first, each at the first free position around its point."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from firthian.runtime.figures import extents_of, plain_text, renderer_of
 
 Box = tuple[float, float, float, float]
 
-#: Where a label's box may stand, as shares of its size: right, left, above, below, and the four corners.
+#: Positions of a label's box, in units of its size: right, left, above, below, and the four corners.
 _PLACES = (
     (0.0, -0.5), (-1.0, -0.5), (-0.5, 0.0), (-0.5, -1.0), (0.0, 0.0), (-1.0, 0.0), (0.0, -1.0), (-1.0, -1.0),
 )  # fmt: skip
@@ -26,17 +26,17 @@ def place_labels(
     most: int | None = None,
     mark: float = 0.0,
 ) -> list[tuple[int, float, float]]:
-    """Return (label, left, bottom) of every label that finds a free place, in the order of importance given.
+    """Return (label, left, bottom) of every label that fits, in the given order of importance.
 
     ``points`` and ``sizes`` (width, height) are in one unit, such as pixels; ``bounds`` are (left, bottom, right, top).
-    A label that would cover another, or leave the bounds, is left out. Where points are drawn as marks that reach so far
-    from their centers, a label covers one only if every other place round its own point is taken.
+    A label that would overlap another, or leave the bounds, is left out. If points are drawn as marks of radius ``mark``,
+    a label covers one only if no other position around its own point is free.
 
     >>> points = np.array([[5.0, 5.0], [5.0, 5.0], [50.0, 5.0]])
     >>> [label for label, _, _ in place_labels(points, np.full((3, 2), 4.0), (-5, 0, 60, 10))]
     [0, 1, 2]
     """
-    taken, marks = Boxes(bounds, sizes), Boxes(bounds, sizes)
+    occupied, marks = Boxes(bounds, sizes), Boxes(bounds, sizes)
     if mark > 0:
         for x, y in points.tolist():
             marks.add((x - mark, y - mark, x + mark, y + mark))
@@ -54,11 +54,11 @@ def place_labels(
         free = [
             box
             for left, bottom in corners
-            if taken.free(box := (left, bottom, left + width, bottom + height))
+            if occupied.free(box := (left, bottom, left + width, bottom + height))
         ]  # fmt: skip
         if free:
             chosen = next((box for box in free if marks.free(box)), free[0])
-            taken.add(chosen)
+            occupied.add(chosen)
             placed.append((number, *chosen[:2]))
     return placed
 
@@ -74,11 +74,10 @@ def draw_labels(
     gap: float = 2.0,
     mark: float = 0.0,
 ) -> int:
-    """Write names beside points of a figure whose limits are set, the first the most important; give how many found a place."""
+    """Write names next to points of a figure with fixed limits, most important first; return how many fit."""
     renderer = renderer_of(figure)
     style = {"fontsize": fontsize, "transform": axes.transAxes, "va": "bottom", "ha": "left", "parse_math": False}
     texts = [axes.text(0, 0, plain_text(name), color=color, **style) for name, color in zip(names, colors, strict=True)]
-    # Sizes are measured, not guessed.
     extents = extents_of(texts, renderer)
     sizes = np.array([[extent.width, extent.height] for extent in extents]).reshape(-1, 2)
     box = axes.get_window_extent(renderer)
@@ -86,7 +85,7 @@ def draw_labels(
     kept = {number: (left, bottom) for number, left, bottom in placed}
     for number, text in enumerate(texts):
         if number in kept:
-            # As shares of the axes, because an SVG has another resolution than the one measured in.
+            # In axes coordinates, since the resolution of an SVG differs from the measured one.
             left, bottom = kept[number]
             text.set_position(((left - box.x0) / box.width, (bottom - box.y0) / box.height))
         else:
@@ -95,7 +94,7 @@ def draw_labels(
 
 
 class Boxes:
-    """Boxes on a plane, sorted into cells so that only near ones are compared."""
+    """Boxes on a plane, in a grid of cells so that only nearby ones are compared."""
 
     def __init__(self, bounds: tuple[float, float, float, float], sizes: Array) -> None:
         self.bounds = bounds
@@ -103,14 +102,14 @@ class Boxes:
         self.cells: dict[tuple[int, int], list[Box]] = {}
 
     def put(self, box: Box) -> bool:
-        """Add a box if it is inside the bounds and covers no other."""
+        """Add a box if it is within the bounds and overlaps no other; return whether it was added."""
         if not self.free(box):
             return False
         self.add(box)
         return True
 
     def free(self, box: Box) -> bool:
-        """Check whether a box is inside the bounds and covers no other."""
+        """Return whether a box is within the bounds and overlaps no other."""
         left, bottom, right, top = box
         if left < self.bounds[0] or bottom < self.bounds[1] or right > self.bounds[2] or top > self.bounds[3]:
             return False
@@ -121,7 +120,7 @@ class Boxes:
         )
 
     def add(self, box: Box) -> None:
-        """Add a box, whatever it covers."""
+        """Add a box, even if it overlaps others."""
         for key in self._keys(box):
             self.cells.setdefault(key, []).append(box)
 

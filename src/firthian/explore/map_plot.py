@@ -1,4 +1,4 @@
-"""A map of words as a picture (PNG, SVG) or as a page that needs nothing else (HTML)."""
+"""Write a word map as a picture (PNG, SVG) or a self-contained page (HTML)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SUFFIXES = (".html", ".png", ".svg")
 
 _DPI = 150
 
-#: The modules of the page's map, in the order in which one needs the other.
+#: The modules of the page's map, in dependency order.
 _MODULES = ("colors.js", "points.js", "placing.js", "map.js", "standalone.js")
 
 
 def write_map(
-    made: WordMap,
+    word_map: WordMap,
     path: str | os.PathLike[str],
     *,
     title: str = "",
@@ -34,50 +34,50 @@ def write_map(
     size: float = 10.0,
     force: bool = False,
 ) -> int:
-    """Write a map; the suffix says how. Give the number of words that carry a label (all of them in HTML)."""
+    """Write a map in the format of the suffix; return the number of labeled words (all of them in HTML)."""
     target = check_picture(path, SUFFIXES, force)
     if target.suffix.lower() == ".html":
         with new_file(target, force) as file:
-            # Half a character is no text, and is shown as a question mark.
-            file.write(map_page(made, title).encode("utf-8", "replace"))
-        return len(made)
-    return _draw(made, target, title, labels, size, force)
+            # Lone surrogates become question marks.
+            file.write(map_page(word_map, title).encode("utf-8", "replace"))
+        return len(word_map)
+    return _draw(word_map, target, title, labels, size, force)
 
 
-def _draw(made: WordMap, target: Any, title: str, labels: int | None, size: float, force: bool) -> int:
+def _draw(word_map: WordMap, target: Any, title: str, labels: int | None, size: float, force: bool) -> int:
     figure = require("matplotlib.figure", "viz").Figure(figsize=(size, size), dpi=_DPI)
     axes = figure.add_axes((0.01, 0.01, 0.98, 0.94))
     axes.set_axis_off()
-    shades = np.array(COLORS)[made.groups % len(COLORS)]
-    axes.scatter(*made.points.T, s=max(2.0, 14 - np.log2(len(made))), c=shades, alpha=0.55, linewidths=0)
-    if len(made.ellipses):
-        _draw_ellipses(axes, made, shades)
+    shades = np.array(COLORS)[word_map.groups % len(COLORS)]
+    axes.scatter(*word_map.points.T, s=max(2.0, 14 - np.log2(len(word_map))), c=shades, alpha=0.55, linewidths=0)
+    if len(word_map.ellipses):
+        _draw_ellipses(axes, word_map, shades)
     axes.margins(0.04)
     axes.autoscale_view()
-    # Only as many words as could ever find room.
-    shown = min(len(made), labels if labels is not None else 3000)
-    placed = draw_labels(figure, axes, made.points[:shown], made.words[:shown], shades[:shown])
+    # More labels than this never fit.
+    shown = min(len(word_map), labels if labels is not None else 3000)
+    placed = draw_labels(figure, axes, word_map.points[:shown], word_map.words[:shown], shades[:shown])
     figure.text(0.5, 0.985, plain_text(title), ha="center", va="top", fontsize=11, parse_math=False)
     save_figure(figure, target, force)
     return placed
 
 
-def _draw_ellipses(axes: Any, made: WordMap, shades: Array) -> None:
+def _draw_ellipses(axes: Any, word_map: WordMap, shades: Array) -> None:
     patches = require("matplotlib.patches", "viz")
-    for point, (width, height, angle), shade in zip(made.points, made.ellipses, shades, strict=False):
+    for point, (width, height, angle), shade in zip(word_map.points, word_map.ellipses, shades, strict=False):
         ellipse = patches.Ellipse(
             point, 2 * width, 2 * height, angle=angle, facecolor=shade, alpha=0.10, edgecolor=shade, linewidth=0.4
         )
         axes.add_patch(ellipse)
 
 
-def map_page(made: WordMap, title: str = "") -> str:
-    """Return the page: the explorer's own map, its data and its style in one file that asks nobody for anything.
+def map_page(word_map: WordMap, title: str = "") -> str:
+    """Return a page with the explorer's map, its data and its style, which loads nothing from elsewhere.
 
-    Words are data: they reach the page as JSON in which no ``<`` is left, and are shown as text.
+    Words reach the page as JSON with every ``<`` escaped, and are shown as text.
     """
     page = resources.files("firthian.explore") / "page"
-    data = json.dumps({**made.to_dict(), "title": title}, ensure_ascii=False, separators=(",", ":"))
+    data = json.dumps({**word_map.to_dict(), "title": title}, ensure_ascii=False, separators=(",", ":"))
     data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     script = "\n".join(_without_imports((page / name).read_text("utf-8")) for name in _MODULES)
     policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -91,7 +91,7 @@ def map_page(made: WordMap, title: str = "") -> str:
 
 
 def _without_imports(source: str) -> str:
-    """Take out the imports of a module that stands below the modules it imports."""
+    """Remove the imports of a module that is inlined below the modules it imports."""
     return "\n".join(line for line in source.splitlines() if not line.startswith("import "))
 
 

@@ -1,7 +1,7 @@
-"""Words on a plane: PCA, t-SNE or UMAP of their directions, kept so that the same map is never computed twice.
+"""Words on a plane: PCA, t-SNE or UMAP of their directions, cached so that no map is computed twice.
 
-All methods see vectors of length 1, so that near means a high cosine. A projection is named by a checksum of what went
-into it; it is kept in the folder of the vectors (``maps/``), or in the user's cache where that cannot be written.
+All methods get vectors of length 1, so near means a high cosine. A projection is named by a checksum of its input and
+cached in the folder of the vectors (``maps/``), or in the user's cache folder if that is read-only.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from firthian.arrays import Array
 from firthian.disk.atomic import staged
 from firthian.disk.tensors import read_tensors, write_tensors
-from firthian.errors import FirthianError, require, suggest
+from firthian.errors import FirthianError, require
+from firthian.options import Option, declared
 from firthian.runtime.executor import check_workers
 from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import one_blas_thread
@@ -28,56 +29,52 @@ from firthian.vectors.vectors import Vectors
 
 METHODS = ("pca", "tsne", "umap")
 
-#: Fewer words than this make no map by neighbors.
+#: The fewest words for t-SNE and UMAP.
 _FEWEST = 4
 
-#: Rows that are projected or compared together; also fixes the order of sums.
+#: Rows projected or compared at once; it also fixes the order of sums.
 _BLOCK = 1024
 
-#: Principal axes are found from at most so many rows, evenly spread; a plane needs no more.
+#: The most rows, evenly spread, used to find the principal axes.
 _AXES_ROWS = 20_000
 
-#: Exact neighbors take the square of the words in time; beyond this, Annoy's approximate ones are used.
+#: The most words for exact neighbors, which take quadratic time; beyond this, Annoy approximates them.
 _EXACT_NEIGHBORS = 30_000
 
-#: Maps of up to so many words are made in one thread.
+#: The most words for which t-SNE runs in one thread.
 _ONE_THREAD = 2000
 
-#: Sparse vectors are first brought down to so many dimensions.
+#: Sparse vectors are first reduced to this many dimensions.
 _DENSE_SIZE = 50
 
-#: Sweeps of t-SNE: with the attraction exaggerated, then without (the defaults of van der Maaten and of openTSNE).
+#: t-SNE iterations with early exaggeration, then without (the defaults of van der Maaten and of openTSNE).
 _EARLY, _LATE, _EXAGGERATION = 250, 500, 12
 _REPORT_EVERY = 25
 
 
 @dataclass(frozen=True)
 class ProjectionOptions:
-    """What decides a projection besides the vectors."""
+    """The settings of a projection."""
 
-    method: str = "tsne"
-    perplexity: float = 30.0
-    seed: int = 1
+    method: Annotated[str, Option("projection", choices=METHODS)] = "tsne"
+    perplexity: Annotated[float, Option("t-SNE's effective number of neighbors", low=1, high=1000)] = 30.0
+    seed: Annotated[int, Option("seed of everything random", low=0, high=2**32 - 1)] = 1
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise FirthianError(f"there is no projection {self.method!r}", hint=suggest(self.method, METHODS))
-        if not 1 <= self.perplexity <= 1000:
-            raise FirthianError(f"`perplexity` must be from 1 to 1000, got {self.perplexity}", hint="the default is 30")
-        if not 0 <= self.seed < 2**32:
-            raise FirthianError(f"`seed` must be from 0 to 2^32 - 1, got {self.seed}", hint="the default is 1")
+        for name, option in declared(ProjectionOptions).items():
+            option.check(getattr(self, name))
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Points of words, and for a linear projection its two axes (columns × 2), else None."""
+    """Points of words, and the two axes (columns × 2) if the projection is linear, else None."""
 
     points: Array
     axes: Array | None = None
 
 
 def unit_rows(vectors: Vectors, numbers: Array) -> Array:
-    """Return the chosen rows, dense and of length 1; sparse ones brought down to a few dimensions by an SVD."""
+    """Return the chosen rows, dense and of length 1; sparse ones are reduced by an SVD."""
     if isinstance(vectors.matrix, np.ndarray):
         rows = vectors.matrix[numbers].astype(np.float32)
     else:
@@ -86,7 +83,7 @@ def unit_rows(vectors: Vectors, numbers: Array) -> Array:
     bad = np.flatnonzero(~np.isfinite(lengths))
     if bad.size:
         word = vectors.vocabulary.words[int(numbers[bad[0]])]
-        raise FirthianError(f"the vector of {word!r} is not finite", hint="leave this word out")
+        raise FirthianError(f"the vector of {word!r} is not finite", hint="exclude this word")
     return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
 
 
@@ -114,9 +111,9 @@ def project(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Projection:
-    """Put words (by their rows) on a plane; a map that was made before is read from where it was kept.
+    """Project words (by their rows) onto a plane, or read the projection from the cache.
 
-    ``folder`` is where the vectors are. The number of workers does not change the result of PCA and t-SNE.
+    ``folder`` is the folder of the vectors. The number of workers does not change the result of PCA and t-SNE.
     """
     options = options or ProjectionOptions()
     rows = unit_rows(vectors, np.asarray(numbers, dtype=np.int64))
@@ -138,9 +135,11 @@ def project(
 
 
 def _pca(rows: Array) -> Projection:
-    """Project onto the two directions of largest variance; signs are fixed by the largest entry of each axis."""
+    """Project onto the two principal axes; the largest entry of each axis is positive."""
     if min(rows.shape) < 2:
-        raise FirthianError(f"a map of {rows.shape[0]} words in {rows.shape[1]} dimensions", hint="give more words")
+        raise FirthianError(
+            f"a map needs two words and two dimensions, got {rows.shape[0]} × {rows.shape[1]}", hint="add words"
+        )
     some = rows[:: max(1, -(-len(rows) // _AXES_ROWS))].astype(np.float64)
     center = some.mean(axis=0)
     with one_blas_thread():
@@ -152,24 +151,24 @@ def _pca(rows: Array) -> Projection:
 
 
 def _tsne(rows: Array, options: ProjectionOptions, workers: int, progress: Progress) -> Array:
-    """Minimize the Kullback-Leibler divergence of van der Maaten and Hinton 2008, by openTSNE, from PCA."""
+    """Run t-SNE (van der Maaten and Hinton 2008) by openTSNE, initialized with PCA."""
     tsne = require("openTSNE", "viz")
     affinity = require("openTSNE.affinity", "viz")
     neighbors = require("openTSNE.nearest_neighbors", "viz")
     count = len(rows)
-    # Threads wait for each other 750 times: few words are faster without them.
+    # Threads synchronize 750 times: few words are faster without them.
     workers = workers if count > _ONE_THREAD else 1
     # Each word needs 3 · perplexity neighbors.
     perplexity = min(options.perplexity, (count - 1) / 3)
-    wanted = max(1, min(count - 1, int(3 * perplexity)))
+    k = max(1, min(count - 1, int(3 * perplexity)))
     progress.start("finding neighbors", count)
     if count <= _EXACT_NEIGHBORS:
-        index = neighbors.PrecomputedNeighbors(*exact_neighbors(rows, wanted, progress))
+        index = neighbors.PrecomputedNeighbors(*exact_neighbors(rows, k, progress))
     else:
-        index = neighbors.Annoy(rows, wanted, metric="euclidean", n_jobs=1, random_state=options.seed)
+        index = neighbors.Annoy(rows, k, metric="euclidean", n_jobs=1, random_state=options.seed)
     affinities = affinity.PerplexityBasedNN(knn_index=index, perplexity=perplexity, n_jobs=workers)
     start = _pca(rows).points.astype(np.float64)
-    # A spread of 1e-4, as t-SNE begins; words with equal vectors must not begin at one place.
+    # The usual initial spread of 1e-4, with noise so that words with equal vectors start apart.
     start *= 1e-4 / max(float(start[:, 0].std()), 1e-12)
     start += np.random.default_rng([options.seed, 40]).normal(0, 1e-6, start.shape)
     progress.start("t-SNE", _EARLY + _LATE)
@@ -187,22 +186,22 @@ def _tsne(rows: Array, options: ProjectionOptions, workers: int, progress: Progr
     return np.asarray(embedding, dtype=np.float32)
 
 
-def exact_neighbors(rows: Array, wanted: int, progress: Progress | None = None) -> tuple[Array, Array]:
-    """Return the nearest other rows of each row, all of length 1, and their Euclidean distances, nearest first.
+def exact_neighbors(rows: Array, k: int, progress: Progress | None = None) -> tuple[Array, Array]:
+    """Return the ``k`` nearest other rows of each row (all of length 1) and their Euclidean distances, nearest first.
 
     >>> neighbors, distances = exact_neighbors(np.array([[1, 0], [0, 1], [0.8, 0.6]], dtype=np.float32), 1)
     >>> neighbors.ravel().tolist(), distances.ravel().round(3).tolist()
     ([2, 2, 0], [0.632, 0.894, 0.632])
     """
-    neighbors = np.empty((len(rows), wanted), dtype=np.int64)
-    distances = np.empty((len(rows), wanted))
+    neighbors = np.empty((len(rows), k), dtype=np.int64)
+    distances = np.empty((len(rows), k))
     with one_blas_thread():
         for first in range(0, len(rows), _BLOCK):
             here = slice(first, min(first + _BLOCK, len(rows)))
             cosines = rows[here] @ rows.T
             own = np.arange(cosines.shape[0])
             cosines[own, first + own] = -np.inf
-            best = np.argpartition(-cosines, wanted - 1, axis=1)[:, :wanted]
+            best = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
             best.sort(axis=1)
             value = np.take_along_axis(cosines, best, axis=1)
             order = np.argsort(-value, axis=1, kind="stable")
@@ -215,15 +214,15 @@ def exact_neighbors(rows: Array, wanted: int, progress: Progress | None = None) 
 
 
 def _umap(rows: Array, options: ProjectionOptions, workers: int, progress: Progress) -> Array:
-    """Use UMAP (McInnes et al. 2018) with its own defaults; a fixed seed makes it run on one thread."""
+    """Run UMAP (McInnes et al. 2018) with its defaults; a fixed seed limits it to one thread."""
     with warnings.catch_warnings():
-        # It says that its parametric variant, which we do not use, is missing.
+        # UMAP warns that its parametric variant, which we do not use, is missing.
         warnings.simplefilter("ignore", ImportWarning)
         umap = require("umap", "umap")
     progress.start("UMAP")
     neighbors = max(2, min(15, len(rows) - 1))
-    made = umap.UMAP(n_neighbors=neighbors, metric="cosine", random_state=options.seed, n_jobs=1)
-    return np.asarray(made.fit_transform(rows), dtype=np.float32)
+    model = umap.UMAP(n_neighbors=neighbors, metric="cosine", random_state=options.seed, n_jobs=1)
+    return np.asarray(model.fit_transform(rows), dtype=np.float32)
 
 
 def _fingerprint(rows: Array, options: ProjectionOptions) -> str:
@@ -233,7 +232,7 @@ def _fingerprint(rows: Array, options: ProjectionOptions) -> str:
 
 
 def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
-    """Return the folders where maps may be, the preferred one first."""
+    """Return the folders where maps are cached, the preferred one first."""
     from firthian.datasets.sources import cache_folder
 
     places = [cache_folder() / "maps"]
@@ -248,7 +247,7 @@ def _find(name: str, count: int, folder: str | os.PathLike[str] | None) -> Array
             table = {"points": {"dtype": "F32", "shape": [count, 2]}}
             points = np.array(read_tensors(place / name, table, verify=False)["points"])
         except FirthianError:
-            # A damaged file is as good as none: the map is made again.
+            # A damaged file is replaced by a new map.
             continue
         if np.isfinite(points).all():
             return points
@@ -256,7 +255,7 @@ def _find(name: str, count: int, folder: str | os.PathLike[str] | None) -> Array
 
 
 def _keep(name: str, points: Array, folder: str | os.PathLike[str] | None) -> None:
-    """Write to the first place that can be written; a map that cannot be kept anywhere is still a map."""
+    """Write to the first writable folder, if any."""
     for place in _places(folder):
         try:
             place.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from firthian.runtime.run import one_blas_thread
 from firthian.vectors.uncertainty import covariances, has_uncertainty
 from firthian.vectors.vectors import Vectors
 
-#: Centers are found from at most so many rows, evenly spread; every row is then given to its center.
+#: The most rows, evenly spread, used to find the centers; every row is then assigned to one.
 _FIT_ROWS = 20_000
 
 _BLOCK = 8192
@@ -26,14 +26,14 @@ _SWEEPS = 50
 
 @dataclass(frozen=True)
 class Clusters:
-    """The group of each row, largest group first, and the centers, of length 1."""
+    """The cluster of each row, largest cluster first, and the centers, of length 1."""
 
     labels: Array
     centers: Array
 
     @one_blas_thread()
     def names(self, rows: Array, words: list[str], topn: int = 3) -> list[str]:
-        """Name each group by the words nearest to its center, among the first (most frequent) two thousand."""
+        """Name each cluster by the words nearest to its center, among the first (most frequent) 2,000."""
         shown = min(2000, len(rows))
         cosines = rows[:shown] @ self.centers.T
         names = []
@@ -45,7 +45,7 @@ class Clusters:
 
 
 def find_clusters(rows: Array, number: int, seed: int = 1) -> Clusters:
-    """Group rows of length 1 around ``number`` centers by cosine (spherical k-means, Dhillon and Modha 2001).
+    """Cluster rows of length 1 around ``number`` centers by cosine (spherical k-means, Dhillon and Modha 2001).
 
     >>> rows = np.array([[1, 0], [0.8, 0.6], [0, 1], [1, 0]], dtype=np.float32)
     >>> find_clusters(rows, 2).labels.tolist()
@@ -60,13 +60,13 @@ def find_clusters(rows: Array, number: int, seed: int = 1) -> Clusters:
         centers = _start(some, number, random)
         labels = np.full(len(some), -1)
         for _ in range(_SWEEPS):
-            found = _assign(some, centers)
-            if np.array_equal(found, labels):
+            assigned = _assign(some, centers)
+            if np.array_equal(assigned, labels):
                 break
-            labels = found
+            labels = assigned
             centers = _means(some, labels, centers)
         labels = _assign(rows, centers)
-    # Large groups get the first colors, which are the easiest to tell apart.
+    # Large clusters get the first colors, which are the most distinct.
     order = np.argsort(-np.bincount(labels, minlength=number), kind="stable")
     rank = np.empty(number, dtype=np.int64)
     rank[order] = np.arange(number)
@@ -74,7 +74,7 @@ def find_clusters(rows: Array, number: int, seed: int = 1) -> Clusters:
 
 
 def _start(rows: Array, number: int, random: np.random.Generator) -> Array:
-    """Choose rows far from each other, as k-means++ does (Arthur and Vassilvitskii 2007), with 1 - cosine."""
+    """Choose initial centers by k-means++ (Arthur and Vassilvitskii 2007), with distance 1 - cosine."""
     chosen = [int(random.integers(len(rows)))]
     distance = np.full(len(rows), np.inf)
     for _ in range(number - 1):
@@ -90,7 +90,7 @@ def _assign(rows: Array, centers: Array) -> Array:
 
 
 def _means(rows: Array, labels: Array, centers: Array) -> Array:
-    """Move each center to the direction of its rows' sum; one without rows stays where it is."""
+    """Move each center to the direction of its rows' sum; a center without rows stays."""
     moved = centers.copy()
     for group in range(len(centers)):
         own = rows[labels == group]
@@ -101,18 +101,18 @@ def _means(rows: Array, labels: Array, centers: Array) -> Array:
     return moved
 
 
-#: Ellipses are given for so many words at most, the first ones: more could not be told apart.
+#: Ellipses are drawn for the first words only; more could not be told apart.
 ELLIPSES = 1000
 
-#: An ellipse holds about 90 % of a normal distribution on the plane: sqrt(-2 log 0.1) standard deviations.
+#: An ellipse covers 90 % of a normal distribution on the plane: sqrt(-2 log 0.1) standard deviations.
 DEVIATIONS = 2.146
 
 
 @dataclass(frozen=True)
 class WordMap:
-    """Words, their frequencies, points on a plane, groups, and the names of the groups.
+    """Words, their frequencies, points on a plane, clusters, and the names of the clusters.
 
-    ``ellipses`` has a row (half width, half height, angle in degrees) for each of the first words, where known.
+    ``ellipses`` has a row (half width, half height, angle in degrees) for each of the first words, if known.
     """
 
     words: list[str]
@@ -127,7 +127,7 @@ class WordMap:
         return len(self.words)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it; points are rounded to what a screen can show."""
+        """Return everything for JSON, with points rounded to screen precision."""
         scale = max(float(np.abs(self.points).max(initial=0)), 1e-30)
         digits = max(0, 5 - int(np.floor(np.log10(scale))))
         return {
@@ -143,7 +143,7 @@ class WordMap:
 
 
 def choose_words(vectors: Vectors, limit: int, words: Sequence[str] | None = None) -> Array:
-    """Return the rows of the named words, or of the first, most frequent ones; each word once."""
+    """Return the rows of the given words, without duplicates, or of the ``limit`` most frequent ones."""
     if words is not None:
         rows = np.array(vectors.numbers(dict.fromkeys(words)), dtype=np.int64)
     else:
@@ -167,7 +167,7 @@ def make_map(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> WordMap:
-    """Choose words, put them on a plane, and color them by groups of like words.
+    """Choose words, project them onto a plane, and cluster them.
 
     >>> import firthian as ft
     >>> matrix = np.array([[1, 0, 0], [0.9, 0.1, 0], [0, 1, 0], [0, 0.9, 0.1]])
@@ -179,18 +179,18 @@ def make_map(
     options = options or ProjectionOptions()
     progress = progress or Silent()
     numbers = choose_words(vectors, limit, words)
-    found = project(vectors, numbers, options, folder=folder, keep=keep, workers=workers, progress=progress)
-    progress.start("grouping")
+    projection = project(vectors, numbers, options, folder=folder, keep=keep, workers=workers, progress=progress)
+    progress.start("clustering")
     rows = unit_rows(vectors, numbers)
     groups = find_clusters(rows, clusters, options.seed)
     names = [vectors.vocabulary.words[i] for i in numbers.tolist()]
     ellipses = np.empty((0, 3))
-    if found.axes is not None and has_uncertainty(vectors):
-        ellipses = _ellipses(vectors, numbers[:ELLIPSES], found.axes)
+    if projection.axes is not None and has_uncertainty(vectors):
+        ellipses = _ellipses(vectors, numbers[:ELLIPSES], projection.axes)
     return WordMap(
         names,
         np.asarray(vectors.vocabulary.counts)[numbers],
-        found.points,
+        projection.points,
         groups.labels,
         groups.names(rows, names),
         options.method,
@@ -201,8 +201,8 @@ def make_map(
 def _ellipses(vectors: Vectors, numbers: Array, axes: Array) -> Array:
     """Return the ellipse of each word's posterior on the plane.
 
-    The map shows directions, u/|u|; to first order a covariance S of u becomes S/|u|² across u, so the part along u is
-    taken out before it is projected.
+    The map shows directions, u/|u|; to first order a covariance S of u becomes S/|u|² across u, so the component along
+    u is removed before the projection.
     """
     means = vectors.matrix[numbers].astype(np.float64)
     lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", means, means)), 1e-30)

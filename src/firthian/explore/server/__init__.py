@@ -1,1 +1,1 @@
-"""The explorer's web server: a page, and a JSON interface behind it."""
+"""The explorer's web server: a page and its JSON API."""

@@ -1,6 +1,6 @@
-"""The questions that can be asked: a table of paths, parameters and the functions that answer.
+"""The JSON API: a table of paths, parameters and handlers.
 
-An answer is plain data; ``Pending`` says that long work has been started. Handlers run in threads, several at a time.
+A handler returns plain data, or ``Pending`` if a job is running. Handlers run in threads, several at a time.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from firthian.runtime.progress import Progress
 from firthian.vectors import uncertainty
 from firthian.vectors.vectors import ANALOGY_METHODS
 
-#: Words of a map in the browser; t-SNE and UMAP take minutes beyond their own limit.
+#: The most words of a map; t-SNE and UMAP would take minutes beyond their own limit.
 MOST_POINTS = 400_000
 MOST_EMBEDDED = 50_000
 
-#: So many neighbors are compared to say where a word went in another model.
+#: Neighbors searched for a word's rank in another model.
 _FAR = 1000
 
-#: Intervals are shown at this level.
+#: The level of intervals.
 _LEVEL = 0.9
 
-_MODEL = Text("Name of the model; the first one where it is left out.", required=False)
-_TOPN = Whole("How many words.", 20, 1, 1000)
+_MODEL = Text("Name of the model; default: the first.", required=False)
+_TOPN = Whole("Number of words.", 20, 1, 1000)
 _WORD = Text("A word.")
 
 
 @dataclass(frozen=True)
 class Pending:
-    """Work that goes on: ask again."""
+    """A running job; the client should ask again."""
 
     job: BackgroundJob
 
 
 @dataclass(frozen=True)
 class Question:
-    """A path, what it is for, its parameters, and the function that answers."""
+    """A path, its summary, its parameters, and its handler."""
 
     path: str
     summary: str
@@ -55,7 +55,7 @@ class Question:
 
 
 def models(state: ExplorerState) -> dict[str, Any]:
-    """List the models."""
+    """Return the open models."""
     return {
         "models": [_facts(model) for model in state.models.values()],
         "counts": state.counts is not None,
@@ -65,7 +65,7 @@ def models(state: ExplorerState) -> dict[str, Any]:
 
 
 def _facts(model: Model) -> dict[str, Any]:
-    model.look()
+    model.refresh()
     vectors = model.opened
     return {
         "name": model.name,
@@ -79,20 +79,20 @@ def _facts(model: Model) -> dict[str, Any]:
 
 
 def words(state: ExplorerState, prefix: str, topn: int, model: str) -> dict[str, Any]:
-    """Complete a prefix: the most frequent words that begin with it, as typed, in lower case or capitalized."""
-    # Words are in the order of their frequency, so the first ones found are the best.
-    beginnings = tuple({prefix, prefix.lower(), prefix.capitalize()})
-    found: list[str] = []
+    """Complete a prefix: the most frequent words that start with it, as typed, in lower case or capitalized."""
+    # Words are sorted by frequency, so the first matches are the best.
+    prefixes = tuple({prefix, prefix.lower(), prefix.capitalize()})
+    matches: list[str] = []
     for word in state.model(model).vectors().vocabulary.words:
-        if word.startswith(beginnings):
-            found.append(word)
-            if len(found) == topn:
+        if word.startswith(prefixes):
+            matches.append(word)
+            if len(matches) == topn:
                 break
-    return {"prefix": prefix, "words": found}
+    return {"prefix": prefix, "words": matches}
 
 
 def neighbors(state: ExplorerState, word: str, topn: int, model: str) -> dict[str, Any]:
-    """Return the words nearest to a word by cosine; with intervals where the model has them."""
+    """Return the nearest words by cosine, with intervals if the model has them."""
     chosen = state.model(model)
     vectors = chosen.vectors()
     near: list[dict[str, Any]] = [{"word": w, "score": s} for w, s in vectors.most_similar(word, topn=topn)]
@@ -111,25 +111,25 @@ def neighbors(state: ExplorerState, word: str, topn: int, model: str) -> dict[st
 
 
 def analogy(state: ExplorerState, a: str, b: str, c: str, topn: int, method: str, model: str) -> dict[str, Any]:
-    """Answer: a is to b as c is to what?"""
-    found = state.model(model).vectors().analogy(a, b, c, topn, method)
+    """Solve an analogy: a is to b as c is to what?"""
+    answers = state.model(model).vectors().analogy(a, b, c, topn, method)
     return {
         "a": a, "b": b, "c": c, "method": method,
-        "answers": [{"word": word, "score": score} for word, score in found],
+        "answers": [{"word": word, "score": score} for word, score in answers],
     }  # fmt: skip
 
 
 def similarity(state: ExplorerState, a: str, b: str, model: str) -> dict[str, Any]:
-    """Return the cosine of two words; with its interval where the model has one."""
+    """Return the cosine of two words, with its interval if the model has one."""
     vectors = state.model(model).vectors()
-    found: dict[str, Any] = {"a": a, "b": b, "similarity": vectors.similarity(a, b)}
+    result: dict[str, Any] = {"a": a, "b": b, "similarity": vectors.similarity(a, b)}
     if uncertainty.has_uncertainty(vectors):
-        found["low"], found["high"] = uncertainty.similarity_interval(vectors, a, b, _LEVEL)
-    return found
+        result["low"], result["high"] = uncertainty.similarity_interval(vectors, a, b, _LEVEL)
+    return result
 
 
 def compare(state: ExplorerState, word: str, first: str, second: str, topn: int) -> dict[str, Any]:
-    """Set the neighbors of a word in two models side by side: who is in both, who moved where."""
+    """Compare the neighbors of a word in two models: which are shared, and their ranks in the other model."""
     sides = [state.model(first), state.model(second)]
     far = [[near for near, _ in side.vectors().most_similar(word, topn=max(_FAR, topn))] for side in sides]
     ranks = [{near: rank for rank, near in enumerate(some, 1)} for some in far]
@@ -139,7 +139,7 @@ def compare(state: ExplorerState, word: str, first: str, second: str, topn: int)
         "word": word,
         "models": [side.name for side in sides],
         "shared": len(shared),
-        # Jaccard's index: the shared ones among all.
+        # Jaccard index
         "overlap": len(shared) / max(1, len(near[0] | near[1])),
         "beyond": max(_FAR, topn),
         "sides": [
@@ -161,20 +161,20 @@ def compare(state: ExplorerState, word: str, first: str, second: str, topn: int)
 def contexts(state: ExplorerState, word: str, topn: int, min_count: int, order: str) -> dict[str, Any]:
     """Return the context words of a word in the counts, with their PMI."""
     if state.counts is None:
-        raise FirthianError("there are no counts here", hint="start with: firth explore VECTORS --counts COUNTS")
-    found = context_words(state.counts, word, topn, min_count, order)
-    return {"word": word, "order": order, "contexts": [one.to_dict() for one in found]}
+        raise FirthianError("no counts are open", hint="restart the explorer with `counts`")
+    contexts = context_words(state.counts, word, topn, min_count, order)
+    return {"word": word, "order": order, "contexts": [context.to_dict() for context in contexts]}
 
 
 def word_map(state: ExplorerState, method: str, limit: int, clusters: int, model: str) -> Any:
-    """Return points of the most frequent words; t-SNE and UMAP take time, and are kept."""
+    """Return a map of the most frequent words; t-SNE and UMAP run as jobs and are cached."""
     if method != "pca" and limit > MOST_EMBEDDED:
-        raise FirthianError(f"{method} of {limit:,} words takes too long", hint=f"ask for at most {MOST_EMBEDDED:,}")
+        raise FirthianError(f"{method} of {limit:,} words takes too long", hint=f"use at most {MOST_EMBEDDED:,}")
     chosen = state.model(model)
     vectors = chosen.vectors()
 
     def work(progress: Progress) -> dict[str, Any]:
-        made = make_map(
+        word_map = make_map(
             vectors,
             limit=limit,
             options=ProjectionOptions(method),
@@ -182,7 +182,7 @@ def word_map(state: ExplorerState, method: str, limit: int, clusters: int, model
             folder=chosen.path,
             progress=progress,
         )
-        return made.to_dict()
+        return word_map.to_dict()
 
     key = ("map", chosen.name, chosen.generation, method, min(limit, len(vectors)), clusters)
     answer = _finished(state.jobs.ask(key, work, patience=10 if method == "pca" else 0.5))
@@ -192,7 +192,7 @@ def word_map(state: ExplorerState, method: str, limit: int, clusters: int, model
 
 
 def evaluation(state: ExplorerState, model: str) -> Any:
-    """Score a model on the test sets that are on this machine; nothing is fetched."""
+    """Evaluate a model on the test sets on this machine; nothing is fetched."""
     from firthian.evaluate import evaluate
 
     chosen = state.model(model)
@@ -200,12 +200,11 @@ def evaluation(state: ExplorerState, model: str) -> Any:
     here = _sets_here()
     if not here:
         raise FirthianError(
-            "none of the common test sets is available", hint="run firth datasets fetch, or set FIRTHIAN_DATA"
+            "no common test set is on this machine", hint="run firth datasets fetch, or set FIRTHIAN_DATA"
         )
 
     def work(progress: Progress) -> dict[str, Any]:
-        found = evaluate({chosen.name: vectors}, sets=here, resamples=200, progress=progress)
-        rows = found.rows(sections=False)
+        rows = evaluate({chosen.name: vectors}, sets=here, resamples=200, progress=progress).rows(sections=False)
         return {
             "rows": [
                 {
@@ -222,29 +221,29 @@ def evaluation(state: ExplorerState, model: str) -> Any:
 
 
 def _sets_here() -> list[str | Path]:
-    """Return the common test sets that lie on this machine; looking for them must not fetch them."""
+    """Return the common test sets on this machine, without fetching any."""
     from firthian.datasets.registry import find_dataset
     from firthian.datasets.store import find_here
     from firthian.evaluate.sets import SETS
 
-    places = {name: find_here(find_dataset(name)) for names in SETS.values() for name in names}
-    found: list[str | Path] = []
-    for name, place in places.items():
-        if name == "google" and find_here(find_dataset("google-sections")) is None and place is not None:
-            # By name, its sections would be fetched; the file itself does without them.
-            found.append(place)
-        elif place is not None:
-            found.append(name)
-    return found
+    paths = {name: find_here(find_dataset(name)) for names in SETS.values() for name in names}
+    here: list[str | Path] = []
+    for name, path in paths.items():
+        if name == "google" and find_here(find_dataset("google-sections")) is None and path is not None:
+            # Opened by name, its sections would be fetched.
+            here.append(path)
+        elif path is not None:
+            here.append(name)
+    return here
 
 
 def uncertain(state: ExplorerState, topn: int, min_count: int, model: str) -> dict[str, Any]:
-    """Name the words a Bayesian model is least sure of, and the relevance of its dimensions."""
+    """Return the words a Bayesian model is least certain of, and the relevance of its dimensions."""
     vectors = state.model(model).vectors()
-    found = uncertainty.least_certain(vectors, topn, min_count, at_equal_count=True)
+    least_certain = uncertainty.least_certain(vectors, topn, min_count, at_equal_count=True)
     stored = vectors.provenance.stats.get("log_precisions", [])
     precisions = [float(value) for value in stored if isinstance(value, int | float) and np.isfinite(value)]
-    return {"words": [one.to_dict() for one in found], "log_precisions": sorted(precisions)[:2000]}
+    return {"words": [word.to_dict() for word in least_certain], "log_precisions": sorted(precisions)[:2000]}
 
 
 def _finished(job: BackgroundJob) -> Any:
@@ -256,13 +255,13 @@ def _finished(job: BackgroundJob) -> Any:
 
 
 QUESTIONS = (
-    Question("/api/models", "The models that are open.", models),
+    Question("/api/models", "The open models.", models),
     Question(
-        "/api/words", "Words that begin with some letters.", words,
-        {"prefix": Text("The beginning.", required=False), "topn": Whole("How many words.", 12, 1, 200), "model": _MODEL},
+        "/api/words", "Words that start with a prefix.", words,
+        {"prefix": Text("The prefix.", required=False), "topn": Whole("Number of words.", 12, 1, 200), "model": _MODEL},
     ),
     Question(
-        "/api/neighbors", "The words nearest to a word.", neighbors, {"word": _WORD, "topn": _TOPN, "model": _MODEL}
+        "/api/neighbors", "The nearest words.", neighbors, {"word": _WORD, "topn": _TOPN, "model": _MODEL}
     ),
     Question(
         "/api/analogy", "a is to b as c is to what?", analogy,
@@ -276,27 +275,27 @@ QUESTIONS = (
         "/api/compare", "The neighbors of a word in two models.", compare,
         {
             "word": _WORD, "first": Text("The first model."), "second": Text("The second model."),
-            "topn": Whole("How many neighbors.", 20, 1, 200),
+            "topn": Whole("Number of neighbors.", 20, 1, 200),
         },
     ),
     Question(
-        "/api/contexts", "The company a word keeps in the counts.", contexts,
+        "/api/contexts", "The context words of a word in the counts.", contexts,
         {
-            "word": _WORD, "topn": Whole("How many contexts.", 40, 1, 1000),
-            "min_count": Whole("Least count of a pair.", 5, 0, 10**9), "order": Text("pmi or count.", False, "pmi", ORDERS),
+            "word": _WORD, "topn": Whole("Number of contexts.", 40, 1, 1000),
+            "min_count": Whole("Lowest count of a pair.", 5, 0, 10**9), "order": Text("pmi or count.", False, "pmi", ORDERS),
         },
     ),
     Question(
-        "/api/map", "Words on a plane.", word_map,
+        "/api/map", "A map of words.", word_map,
         {
             "method": Text("The projection.", False, "pca", METHODS),
-            "limit": Whole("So many words, the most frequent.", 20_000, 2, MOST_POINTS),
-            "clusters": Whole("Groups to color.", 12, 1, 50), "model": _MODEL,
+            "limit": Whole("Number of most frequent words.", 20_000, 2, MOST_POINTS),
+            "clusters": Whole("Number of clusters.", 12, 1, 50), "model": _MODEL,
         },
     ),
-    Question("/api/evaluation", "Scores on the test sets that are here.", evaluation, {"model": _MODEL}),
+    Question("/api/evaluation", "Scores on the test sets on this machine.", evaluation, {"model": _MODEL}),
     Question(
-        "/api/uncertain", "The words a Bayesian model is least sure of.", uncertain,
-        {"topn": _TOPN, "min_count": Whole("Least count of a word.", 0, 0, 10**12), "model": _MODEL},
+        "/api/uncertain", "The words a Bayesian model is least certain of.", uncertain,
+        {"topn": _TOPN, "min_count": Whole("Lowest count of a word.", 0, 0, 10**12), "model": _MODEL},
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The web application: files of the page, answers of the interface, errors as JSON; and how it is run."""
+"""The web application: the files of the page, the JSON API, its OpenAPI description, and the server."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ log = logging.getLogger("firthian.explore")
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
-#: A request whose beginning is longer than this ends the connection, since it is held in memory; shorter ones are
-#: refused politely.
+#: Request headers beyond this size close the connection, since they are held in memory.
 _LONGEST_REQUEST = 64 * 2**10
 
 
@@ -45,10 +44,10 @@ def make_app(state: ExplorerState, *, hosts: Hosts | None = None, token: str | N
     routes.append(Route("/", _serving(index, kind)))
 
     async def on_http_error(request: Any, error: Any) -> Any:
-        return refuse(error.status_code, "there is nothing here", "see /api/openapi.json")
+        return refuse(error.status_code, "not found", "see /api/openapi.json")
 
     async def on_any_error(request: Any, error: Exception) -> Any:
-        return refuse(500, "the server made a mistake", "its log says more")
+        return refuse(500, "internal server error", "see the server's log")
 
     app = Starlette(routes=routes, exception_handlers={HTTPException: on_http_error, Exception: on_any_error})
     app.router.redirect_slashes = False
@@ -56,7 +55,7 @@ def make_app(state: ExplorerState, *, hosts: Hosts | None = None, token: str | N
 
 
 def page_files() -> dict[str, tuple[bytes, str]]:
-    """Read the page's files, by name. Only what is in this table can be asked for, whatever a path looks like."""
+    """Return the files of the page by name; only these are served, whatever the requested path."""
     folder = resources.files("firthian.explore") / "page"
     return {
         file.name: (file.read_bytes(), _TYPES[Path(file.name).suffix])
@@ -83,12 +82,12 @@ def _answering(state: ExplorerState, question: Question) -> Any:
     def answer(request: Any) -> Any:
         try:
             values = read_parameters(question.parameters, request.query_params.multi_items())
-            found = question.answer(state, **values)
+            result = question.answer(state, **values)
         except UnknownWordError as error:
             return refuse(404, error.message, error.hint)
         except FirthianError as error:
             return refuse(400, error.message, error.hint)
-        return _json(found.job.to_dict(), 202) if isinstance(found, Pending) else _json(found)
+        return _json(result.job.to_dict(), 202) if isinstance(result, Pending) else _json(result)
 
     return answer
 
@@ -96,7 +95,7 @@ def _answering(state: ExplorerState, question: Question) -> Any:
 def _json(value: Any, status: int = 200) -> Any:
     from starlette.responses import Response
 
-    # Strict JSON: a score that is not a number would be a mistake of ours, and must not reach the page as NaN.
+    # Strict JSON: NaN would be a bug of ours and must not reach the page.
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     data = text.encode("utf-8", "replace")
     return Response(data, status, {"Cache-Control": "no-store"}, "application/json")
@@ -113,7 +112,7 @@ def serve(
     allow_hosts: Iterable[str] = (),
     ready: Any = None,
 ) -> None:
-    """Serve until interrupted; ``ready(url)`` is called when the page can be opened. Port 0 takes any free one."""
+    """Serve until interrupted; ``ready(url)`` is called when the page can be opened. Port 0 picks a free one."""
     uvicorn = require("uvicorn", "web")
     check_binding(host, token)
     root_path = check_root_path(root_path)
@@ -133,27 +132,27 @@ def serve(
 
 
 def check_root_path(path: str) -> str:
-    """Return a proxy's path without its last slash.
+    """Return a proxy's path without its trailing slash.
 
     >>> check_root_path("/words/")
     '/words'
     """
     path = path.rstrip("/")
     if path and (not path.startswith("/") or "//" in path or not path.isascii() or any(c in path for c in "?#% ")):
-        raise FirthianError(f"the root path {path!r} is not a path", hint="give it as /words")
+        raise FirthianError(f"`root_path` must be a path, got {path!r}", hint="for example /words")
     return path
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """Take the port before anything is opened in a browser."""
+    """Bind the port before a browser is opened."""
     bound: socket.socket | None = None
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # Named as TCP: only then does asyncio send the end of an answer at once, not 40 ms later.
+        # Explicitly TCP: only then does asyncio set TCP_NODELAY, which saves 40 ms per response.
         bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
-        # From now on connections wait in the queue, even before the server takes them.
+        # Connections now queue up, even before the server accepts them.
         bound.listen(128)
     except (OSError, OverflowError) as error:
         if bound is not None:
@@ -165,7 +164,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 _ERROR = {
-    "description": "What is wrong, and what to do.",
+    "description": "An error and a hint.",
     "content": {
         "application/json": {
             "schema": {
@@ -177,12 +176,12 @@ _ERROR = {
     },
 }
 
-#: Questions that may take long, and then say so.
+#: Requests that may answer 202 while a job runs.
 _SLOW = ("/api/map", "/api/evaluation")
 
 
 def openapi() -> dict[str, Any]:
-    """Return the description of every path."""
+    """Return the OpenAPI description of every path."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "Firthian explorer", "version": __version__},
@@ -192,12 +191,12 @@ def openapi() -> dict[str, Any]:
 
 def _operation(question: Question) -> dict[str, Any]:
     answers: dict[str, Any] = {
-        "200": {"description": "The answer.", "content": {"application/json": {"schema": {"type": "object"}}}},
+        "200": {"description": "The result.", "content": {"application/json": {"schema": {"type": "object"}}}},
         "400": _ERROR,
         "404": _ERROR,
     }
     if question.path in _SLOW:
-        answers["202"] = {"description": "The work goes on: ask again. Says its stage and the share that is done."}
+        answers["202"] = {"description": "The job is running; ask again. Has its stage and the fraction done."}
     return {
         "operationId": question.answer.__name__,
         "summary": question.summary,

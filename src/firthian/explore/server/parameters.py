@@ -1,4 +1,4 @@
-"""The parameters of a question: each declared once, with its limits; the same table makes the checks and the OpenAPI."""
+"""Query parameters of the API, declared once with their limits, for the checks and the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from firthian.errors import FirthianError, suggest
 
-#: No word of any language is longer; long queries are refused before anything looks at them.
+#: The longest accepted text parameter.
 LONGEST_WORD = 200
 
 
@@ -22,9 +22,9 @@ class Text:
     choices: tuple[str, ...] = ()
 
     def read(self, name: str, text: str) -> str:
-        """Check a value."""
+        """Parse and check a value."""
         if len(text) > LONGEST_WORD:
-            raise FirthianError(f"{name} has {len(text):,} letters", hint=f"at most {LONGEST_WORD} are read")
+            raise FirthianError(f"{name} has {len(text):,} characters", hint=f"use at most {LONGEST_WORD}")
         if self.required and not text:
             raise FirthianError(f"{name} is empty", hint=f"add {name}=…")
         if self.choices and text not in self.choices:
@@ -32,7 +32,7 @@ class Text:
         return text
 
     def schema(self) -> dict[str, Any]:
-        """Describe the type as JSON Schema does."""
+        """Return the JSON Schema."""
         base: dict[str, Any] = {"type": "string", "maxLength": LONGEST_WORD}
         if self.required:
             base["minLength"] = 1
@@ -43,7 +43,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number between two limits."""
+    """An integer between two limits."""
 
     description: str
     default: int
@@ -52,21 +52,21 @@ class Whole:
     required: bool = False
 
     def read(self, name: str, text: str) -> int:
-        """Check a value."""
+        """Parse and check a value."""
         digits = text.removeprefix("-")
-        # Sizes first: int() takes its time over a million digits.
+        # Length first: int() is slow on a million digits.
         if not digits.isascii() or not digits.isdigit() or len(digits) > 12:
             raise FirthianError(f"{name} must be a whole number, got {text[:40]!r}", hint=self._hint())
         number = int(text)
         if not self.low <= number <= self.high:
-            raise FirthianError(f"{name} is {number}", hint=self._hint())
+            raise FirthianError(f"{name} is out of range, got {number}", hint=self._hint())
         return number
 
     def _hint(self) -> str:
-        return f"give {self.low} to {self.high}"
+        return f"use {self.low} to {self.high}"
 
     def schema(self) -> dict[str, Any]:
-        """Describe the type as JSON Schema does."""
+        """Return the JSON Schema."""
         return {"type": "integer", "minimum": self.low, "maximum": self.high, "default": self.default}
 
 
@@ -74,7 +74,7 @@ Parameters = Mapping[str, Text | Whole]
 
 
 def read_parameters(declared: Parameters, given: list[tuple[str, str]]) -> dict[str, Any]:
-    """Check a query against what is declared: nothing unknown, nothing twice, everything within its limits.
+    """Check a query against the declared parameters: none unknown, none repeated, all within their limits.
 
     >>> declared = {"word": Text("the word"), "topn": Whole("how many", 10, 1, 1000)}
     >>> read_parameters(declared, [("word", "tea")])
@@ -82,14 +82,14 @@ def read_parameters(declared: Parameters, given: list[tuple[str, str]]) -> dict[
     >>> read_parameters(declared, [("word", "tea"), ("topn", "-1")])
     Traceback (most recent call last):
     ...
-    firthian.errors.FirthianError: topn is -1: give 1 to 1000
+    firthian.errors.FirthianError: topn is out of range, got -1: use 1 to 1000
     """
     values: dict[str, Any] = {}
     for name, text in given:
         if name not in declared:
             raise FirthianError(f"there is no parameter {name[:40]!r}", hint=suggest(name[:40], declared))
         if name in values:
-            raise FirthianError(f"{name} is given twice", hint="give it once")
+            raise FirthianError(f"{name} is repeated", hint="pass it once")
         values[name] = declared[name].read(name, text)
     for name, parameter in declared.items():
         if name not in values:

@@ -1,7 +1,7 @@
-"""Who may ask: only pages of ours, under names of ours, with the token where there is one; and nothing too long.
+"""Access control: requests must come from our own page, name a known host, carry the token if set, and be short.
 
-A page elsewhere must not read a server on the user's machine. Browsers keep other origins out, except where a hostile
-name is made to point here (DNS rebinding): so the Host header must be a name that this server goes by.
+Other web pages must not read a server on the user's machine. Browsers enforce this, except if a hostile name is made to
+point here (DNS rebinding); so the Host header must be a known name of this server.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from urllib.parse import parse_qs, urlencode
 
 from firthian.errors import FirthianError
 
-#: Longest query that is looked at, in bytes.
+#: The longest accepted query, in bytes.
 LONGEST_QUERY = 8192
 
 _COOKIE = "firthian_token"
 
-#: Nothing but our own files may be loaded, run or asked.
+#: The page may load, run and request our own files only.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -36,7 +36,7 @@ HEADERS = {
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host can be reached from this machine only.
+    """Return whether a host is reachable from this machine only.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
     [True, True, True, False, False]
@@ -50,7 +50,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_binding(host: str, token: str | None) -> None:
-    """Refuse to be reachable from elsewhere without a token."""
+    """Raise if the server would be reachable from other machines without a token."""
     if token is not None and not (8 <= len(token) <= 200 and token.isascii() and token.isprintable()):
         raise FirthianError("`token` must be 8 to 200 printable ASCII characters", hint="choose another one")
     if not is_loopback(host) and token is None:
@@ -61,17 +61,17 @@ def check_binding(host: str, token: str | None) -> None:
 
 
 class Hosts:
-    """The names this server goes by."""
+    """The host names of this server."""
 
     def __init__(self, host: str, more: Iterable[str] = ()) -> None:
         self.names = {"localhost", host.lower(), *(name.lower() for name in more)}
-        # A name can be made to point here, an address cannot: a page served from it is already ours.
+        # DNS rebinding needs a name; a page served from an address of ours is ours.
         self.any_address = not is_loopback(host)
         if self.any_address:
             self.names.add(socket.gethostname().lower())
 
     def allow(self, header: str) -> bool:
-        """Return whether a Host header names this server; its port does not matter, it may be forwarded."""
+        """Return whether a Host header names this server, on any port, since ports may be forwarded."""
         name = header.strip().lower()
         name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
         if name in self.names:
@@ -84,7 +84,7 @@ class Hosts:
 
 
 class Gate:
-    """ASGI middleware: strips the proxy's path, checks Host, origin, length and token, and adds our headers."""
+    """ASGI middleware: strips the proxy's path, checks Host, origin, length and token, and adds security headers."""
 
     def __init__(self, app: Any, hosts: Hosts, token: str | None = None, root_path: str = "") -> None:
         self.app = app
@@ -93,12 +93,12 @@ class Gate:
         self.root_path = root_path
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Let a request through, or answer it here."""
+        """Pass a request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
         if scope["type"] != "http":
-            # No web sockets here; closing is the only answer to one.
+            # Web sockets are not supported; close them.
             await send({"type": "websocket.close", "code": 1008})
             return
 
@@ -112,7 +112,7 @@ class Gate:
 
         refusal = self._refusal(scope)
         if refusal is None and self.root_path and scope["path"].startswith(self.root_path + "/"):
-            # Some proxies take their prefix away, some leave it.
+            # Some proxies strip their prefix, some keep it.
             scope = {**scope, "path": scope["path"].removeprefix(self.root_path)}
         if refusal is None:
             await self.app(scope, receive, with_headers)
@@ -124,44 +124,44 @@ class Gate:
 
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if not self.hosts.allow(headers.get("host", "")):
-            return refuse(403, "this server does not go by that name", "open the address that firth explore printed")
+            return refuse(403, "unknown host name", "open the address that firth explore printed")
         if "/api/" in scope["path"] and (
             headers.get("sec-fetch-site") == "cross-site" or not self._own_page(headers.get("origin"))
         ):
-            return refuse(403, "a page elsewhere may not ask", "open the explorer's own page")
+            return refuse(403, "requests from other pages are not allowed", "open the explorer's own page")
         if len(scope["query_string"]) > LONGEST_QUERY or len(scope["path"]) > LONGEST_QUERY:
-            return refuse(414, "the query is too long", f"at most {LONGEST_QUERY} bytes are read")
+            return refuse(414, "the query is too long", f"use at most {LONGEST_QUERY} bytes")
         if scope["method"] not in ("GET", "HEAD"):
-            return refuse(405, f"{scope['method'][:20]} is not understood", "ask with GET")
+            return refuse(405, f"{scope['method'][:20]} is not supported", "use GET")
         if self.token is None:
             return None
         query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        if self._fits(query.pop("token", [""])[0]):
-            # The secret moves from the address, which people copy, to a cookie that no script can read.
+        if self._is_token(query.pop("token", [""])[0]):
+            # Move the secret from the URL, which people copy, to a cookie that no script can read.
             rest = f"?{urlencode(query, doseq=True)}" if query else ""
             answer = RedirectResponse(f"{self.root_path}/{rest}" if self.root_path else f"/{rest}", 303)
             answer.set_cookie(_COOKIE, self.token, httponly=True, samesite="strict", path=self.root_path or "/")
             return answer
         scheme, _, given = headers.get("authorization", "").partition(" ")
         shown = [given.strip()] if scheme.lower() == "bearer" else []
-        if any(map(self._fits, (*shown, *_cookies(headers.get("cookie", ""))))):
+        if any(map(self._is_token, (*shown, *_cookies(headers.get("cookie", ""))))):
             return None
         return refuse(401, "the token is missing or wrong", "open the address with ?token=… that firth explore printed")
 
     def _own_page(self, origin: str | None) -> bool:
-        """Return whether a request comes from a page of ours; what names no origin is no page, or needs none."""
+        """Return whether a request comes from our own page, or names no origin."""
         return origin is None or self.hosts.allow(origin.partition("://")[2])
 
-    def _fits(self, given: str) -> bool:
+    def _is_token(self, given: str) -> bool:
         assert self.token is not None
         return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
 
 
 def _cookies(header: str) -> Iterator[str]:
-    """Return what cookies of our name hold.
+    """Yield the values of cookies with our name.
 
-    Cookies of all ports of a machine come together. Other programs write them as they like, and may have spoiled what
-    the library's own reading of the whole would give; or they are explorers too.
+    A browser sends the cookies of all ports of a machine together. Those of other programs may be malformed, which would
+    break parsing the header as a whole; those of other explorers have the same name.
 
     >>> list(_cookies('prefs={"a":1}; firthian_token=secret; firthian_token="s\\\\073t"'))
     ['secret', 's;t']
@@ -173,7 +173,7 @@ def _cookies(header: str) -> Iterator[str]:
 
 
 def refuse(status: int, error: str, hint: str) -> Any:
-    """Build an answer that says what is wrong and what to do."""
+    """Build an error response with a hint."""
     from starlette.responses import JSONResponse
 
     headers = {"Allow": "GET, HEAD"} if status == 405 else {"WWW-Authenticate": "Bearer"} if status == 401 else None

@@ -1,4 +1,4 @@
-"""What the server knows: the opened vectors, the counts, and long work that runs beside the answers."""
+"""State of the server: the open vectors, the counts, and background jobs."""
 
 from __future__ import annotations
 
@@ -17,68 +17,68 @@ from firthian.vectors.vectors import Vectors
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 
-#: What holds vectors in a folder of ours, of model2vec, of sentence-transformers or of spaCy.
+#: Files that hold vectors in folders of Firthian, model2vec, sentence-transformers and spaCy.
 _FILES = (
     "vectors.json", "vectors.safetensors", "model.safetensors", "tokenizer.json", "0_StaticEmbedding/model.safetensors",
     "0_StaticEmbedding/tokenizer.json", "vocab/vectors", "vocab/key2row", "vectors", "key2row",
 )  # fmt: skip
 
-#: So much work may wait for its turn; each takes a thread.
-_WAITING = 32
+#: The most unfinished jobs; each takes a thread.
+_MOST_UNFINISHED = 32
 
-#: Finished work is remembered for so many questions; a map of 100,000 words takes some 10 MB.
-_REMEMBERED = 12
+#: The most finished jobs kept; a map of 100,000 words takes about 10 MB.
+_MOST_FINISHED = 12
 
 
 class Model:
-    """Vectors at a path; they are opened again when they change on disk."""
+    """Vectors at a path, reopened when they change on disk."""
 
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
         self.path = path
-        #: Counts how often the vectors were opened; answers carry it, so that the page notices.
+        #: How often the vectors were opened; responses carry it, so that the page notices changes.
         self.generation = 1
-        #: Why the newest vectors on disk are not the ones shown; empty where they are.
+        #: Why the vectors on disk cannot be shown; empty if they are.
         self.trouble = ""
         self._lock = threading.Lock()
         self._stamp = _stamp(path)
-        self._cut_short = False
-        #: The last vectors that could be read; their numbers are looked at only through ``vectors``.
+        self._truncated = False
+        #: The last readable vectors; use ``vectors()`` to access their numbers.
         self.opened = open_vectors(path)
 
     def vectors(self) -> Vectors:
-        """Return the vectors as they are on disk now; where these cannot be read, the last ones that could."""
-        self.look()
-        if self._cut_short:
-            raise FirthianError(f"{self.name} was cut short on disk", hint="write it again: that will be noticed")
+        """Return the vectors now on disk, or the last readable ones."""
+        self.refresh()
+        if self._truncated:
+            raise FirthianError(f"{self.name} was truncated on disk", hint="write it again; it will be reloaded")
         return self.opened
 
-    def look(self) -> None:
-        """Open the vectors again if they changed on disk."""
+    def refresh(self) -> None:
+        """Reopen the vectors if they changed on disk."""
         stamp = _stamp(self.path)
         if stamp != self._stamp:
             with self._lock:
                 if stamp != self._stamp:
-                    self._open_again(stamp)
+                    self._reopen(stamp)
 
-    def _open_again(self, stamp: Stamp) -> None:
+    def _reopen(self, stamp: Stamp) -> None:
         try:
             fresh = open_vectors(self.path)
-            fresh.searcher  # noqa: B018 - made now, so that damage shows before the old vectors are let go.
+            fresh.searcher  # noqa: B018 - built now, so that damage shows before the old vectors are dropped.
         except (FirthianError, OSError) as error:
             self.trouble = f"changed on disk, but cannot be read: {error}"
-            # A replaced file stays as it was for those who have it open. One that was cut short in its place takes the
-            # mapped numbers away: reading them would end the process.
+            # A replaced file stays valid while it is mapped. One truncated in place does not: reading it would kill the
+            # process.
             before = {(name, inode): size for name, inode, size, _ in self._stamp if name.endswith(".safetensors")}
-            self._cut_short |= any(size < before.get((name, inode), 0) for name, inode, size, _ in stamp)
+            self._truncated |= any(size < before.get((name, inode), 0) for name, inode, size, _ in stamp)
         else:
-            self.opened, self.trouble, self._cut_short = fresh, "", False
+            self.opened, self.trouble, self._truncated = fresh, "", False
             self.generation += 1
         self._stamp = stamp
 
 
 def _stamp(path: Path) -> Stamp:
-    """Return what changes when a file is replaced or written to."""
+    """Return file facts that change when a file is replaced or written to."""
     files = [path / name for name in _FILES] if path.is_dir() else [path]
     stamps = []
     for file in files:
@@ -92,33 +92,33 @@ def _stamp(path: Path) -> Stamp:
 
 @dataclass
 class BackgroundJob:
-    """Long work: how far it is, and its result or its error."""
+    """A job in a thread: its progress, and its result or error."""
 
     stage: str = "waiting"
     done: float = 0.0
     total: float | None = None
     result: Any = None
     error: FirthianError | None = None
-    #: Whether somebody was given the error.
-    told: bool = False
+    #: Whether the error was returned to a client.
+    reported: bool = False
     finished: threading.Event = field(default_factory=threading.Event)
 
     def start(self, stage: str, total: float | None = None) -> None:
-        """Begin a stage (as ``Progress``)."""
+        """Start a stage (see ``Progress``)."""
         self.stage, self.total, self.done = stage, total, 0.0
 
     def advance(self, amount: float = 1, note: str = "") -> None:
-        """Say that more is done (as ``Progress``)."""
+        """Record progress (see ``Progress``)."""
         self.done += amount
 
     def to_dict(self) -> dict[str, Any]:
-        """Say how far it is."""
+        """Return the progress for JSON."""
         share = min(1.0, self.done / self.total) if self.total else None
         return {"status": "running", "stage": self.stage, "share": share}
 
 
 class BackgroundJobs:
-    """Runs long work one after the other in a thread; the same question is worked on once."""
+    """Runs jobs one after another in threads; each key at most once at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -126,22 +126,22 @@ class BackgroundJobs:
         self._jobs: dict[Any, BackgroundJob] = {}
 
     def ask(self, key: Any, work: Callable[[Progress], Any], patience: float = 0.0) -> BackgroundJob:
-        """Return the job of a key, started if it is new, after waiting up to ``patience`` seconds for its end.
+        """Return the job of a key, started if new, after waiting up to ``patience`` seconds for it.
 
-        Work that failed is given once, so that whoever waits learns why; only who asks after that starts it again.
+        A failed job is returned once, with its error; a later request starts it again.
         """
         with self._lock:
             job = self._jobs.get(key)
-            if job is None or job.told:
-                if sum(not one.finished.is_set() for one in self._jobs.values()) >= _WAITING:
-                    raise FirthianError("too much work is waiting here", hint="ask again when some of it is done")
-                for old in [k for k, one in self._jobs.items() if one.finished.is_set()][:-_REMEMBERED]:
+            if job is None or job.reported:
+                if sum(not one.finished.is_set() for one in self._jobs.values()) >= _MOST_UNFINISHED:
+                    raise FirthianError("too many jobs are waiting", hint="try again later")
+                for old in [k for k, one in self._jobs.items() if one.finished.is_set()][:-_MOST_FINISHED]:
                     del self._jobs[old]
                 job = self._jobs[key] = BackgroundJob()
-                # A daemon: Ctrl-C must not wait for a projection.
+                # A daemon thread, so that Ctrl-C does not wait for a projection.
                 threading.Thread(target=self._run, args=(job, work), daemon=True).start()
         if job.finished.wait(patience):
-            job.told = job.error is not None
+            job.reported = job.error is not None
         return job
 
     def _run(self, job: BackgroundJob, work: Callable[[Progress], Any]) -> None:
@@ -151,18 +151,18 @@ class BackgroundJobs:
         except FirthianError as error:
             job.error = error
         except Exception as error:
-            job.error = FirthianError(f"this failed: {error}", hint="see the server's log")
+            job.error = FirthianError(f"the job failed: {error}", hint="see the server's log")
             raise
         finally:
             job.finished.set()
 
 
 class ExplorerState:
-    """All models by name, and optionally the counts they were made of."""
+    """All models by name, and optionally the counts they were trained on."""
 
     def __init__(self, paths: Sequence[str | Path], counts: str | Path | None = None) -> None:
         if not paths:
-            raise FirthianError("there are no vectors to explore", hint="give at least one folder or file")
+            raise FirthianError("there are no vectors to explore", hint="pass at least one folder or file")
         self.models: dict[str, Model] = {}
         for path in map(Path, paths):
             name = _unique(path, self.models)
@@ -171,7 +171,7 @@ class ExplorerState:
         self.jobs = BackgroundJobs()
 
     def model(self, name: str | None) -> Model:
-        """Return a model by name; the first where none is named."""
+        """Return a model by name, by default the first."""
         if not name:
             return next(iter(self.models.values()))
         if name not in self.models:
@@ -179,16 +179,16 @@ class ExplorerState:
         return self.models[name]
 
     def warm(self) -> None:
-        """Prepare what the first question would wait for; what is wrong is said when it is asked."""
+        """Build indexes before the first request; errors are reported by that request."""
         with suppress(FirthianError):
             for model in self.models.values():
                 vectors = model.vectors()
-                vectors.vocabulary.index  # noqa: B018 - made on first use
+                vectors.vocabulary.index  # noqa: B018 - built on first use
                 vectors.searcher  # noqa: B018
 
 
 def _unique(path: Path, taken: dict[str, Model]) -> str:
-    """Name a model by its file, or by more of its path where another has that name."""
+    """Return a unique model name: its file name, with the parent folder or a number if taken."""
     name = path.resolve().name or str(path)
     if name in taken:
         name = f"{path.resolve().parent.name}/{name}"
