@@ -123,8 +123,7 @@ class TextModel:
     @staticmethod
     def _normalized(scores: Array) -> Array:
         top = scores.max()
-        result: Array = scores - (top + np.log(np.exp(scores - top).sum()))
-        return result
+        return np.asarray(scores - (top + np.log(np.exp(scores - top).sum())))
 
     def residual(self, earlier: int, later: int) -> float:
         """Return A = G - U·Uᵀ of an observed pair, 0 of an unobserved one."""

@@ -64,13 +64,11 @@ class PSDFactor:
 
     def rows(self, words: int | None = None) -> Array:
         """Return the factor of the first words, in double precision."""
-        factor: Array = (np.asarray(self._matrix[:words], dtype=np.float64) + self._center) / self._factors
-        return factor
+        return np.asarray((np.asarray(self._matrix[:words], dtype=np.float64) + self._center) / self._factors)
 
     def to_vectors(self, factor: Array) -> Array:
         """Convert rows of the factor to vectors."""
-        vectors: Array = (factor * self._factors - self._center).astype(np.float32)
-        return vectors
+        return np.asarray((factor * self._factors - self._center).astype(np.float32))
 
 
 def _column(vectors: Vectors, name: str) -> Array | None:

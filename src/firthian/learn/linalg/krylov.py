@@ -116,11 +116,11 @@ def _by_normal_equations(
 ) -> tuple[Array, Array, Array]:
     """Compute V from ``A'A`` (or U from ``AA'`` if that is smaller), then the other side by one more product."""
     tall = operator.shape[0] >= operator.shape[1]
-    normal = Normal(operator if tall else _Flipped(operator))
+    normal = Normal(operator, tall)
     # A residual of A'A corresponds to half of it for A.
     _, one = top_eigen(normal, rank, run, "largest", tolerance=2 * tolerance, name=name)
     # Rayleigh-Ritz on A itself, in float64: small values keep the digits that squaring would lose.
-    image = normal.half.times(one, run)
+    image = normal.multiply(one, run)
     white = _inverse_root(inner(one, one, run))
     with one_blas_thread():
         squares, turn = eigh(white @ inner(image.astype(np.float64), image.astype(np.float64), run) @ white)
@@ -134,38 +134,25 @@ def _by_normal_equations(
 def _inverse_root(gram: Array) -> Array:
     """Return ``G^(-1/2)`` of the Gram matrix of nearly orthonormal vectors."""
     values, vectors = eigh(gram)
-    root: Array = (vectors / np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
-    return root
+    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-6))) @ vectors.T)
 
 
 class Normal:
-    """``A'A`` for an operator ``A``."""
+    """``A'A`` for an operator ``A``, or ``AA'`` if not ``tall``."""
 
     symmetric = True
 
-    def __init__(self, half: Operator) -> None:
-        self.half = half
-        self.shape = (half.shape[1], half.shape[1])
+    def __init__(self, operator: Operator, tall: bool = True) -> None:
+        forth, back = operator.times, operator.transposed_times
+        self.multiply, self.multiply_back = (forth, back) if tall else (back, forth)
+        size = operator.shape[1 if tall else 0]
+        self.shape = (size, size)
 
     def times(self, dense: Array, run: Run) -> Array:
         """Return ``A'(A dense)``."""
-        return self.half.transposed_times(self.half.times(dense, run), run)
+        return self.multiply_back(self.multiply(dense, run), run)
 
     transposed_times = times
-
-
-class _Flipped:
-    """The transpose of an operator."""
-
-    def __init__(self, operator: Operator) -> None:
-        self.operator = operator
-        self.shape = (operator.shape[1], operator.shape[0])
-
-    def times(self, dense: Array, run: Run) -> Array:
-        return self.operator.transposed_times(dense, run)
-
-    def transposed_times(self, dense: Array, run: Run) -> Array:
-        return self.operator.times(dense, run)
 
 
 def _check_rank(rank: int, size: int) -> None:
@@ -181,14 +168,12 @@ def _one_more_product(vectors: Array, image: Array, values: Array) -> Array:
     Vectors of eigenvalues near zero stay as they are.
     """
     large = np.abs(values) > 1e-5 * max(float(np.abs(values).max()), 1e-300)
-    improved: Array = np.where(large, image / np.where(large, values, 1), vectors).astype(np.float32)
-    return improved
+    return np.asarray(np.where(large, image / np.where(large, values, 1), vectors).astype(np.float32))
 
 
 def _order(values: Array, which: str) -> Array:
     """Return the order of the values, ties in a fixed order."""
-    order: Array = np.argsort(-(values if which == "largest" else np.abs(values)), kind="stable")
-    return order
+    return np.asarray(np.argsort(-(values if which == "largest" else np.abs(values)), kind="stable"))
 
 
 class _Search:

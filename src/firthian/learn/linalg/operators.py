@@ -142,5 +142,4 @@ class Centered:
         """Return ``A.T @ dense - m (1' dense)``."""
         ones = np.ones((dense.shape[0], 1), dtype=np.float32)
         sums = inner(ones, dense, run).astype(np.float32)
-        out: Array = self.operator.transposed_times(dense, run) - self.mean[:, np.newaxis] * sums
-        return out
+        return np.asarray(self.operator.transposed_times(dense, run) - self.mean[:, np.newaxis] * sums)

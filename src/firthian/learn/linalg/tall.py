@@ -90,8 +90,7 @@ def lengths(tall: Array, run: Run) -> Array:
 
     for part in run.over_rows(squares, tall.shape[0], BLOCK, here=True):
         total += part
-    root: Array = np.sqrt(total)
-    return root
+    return np.asarray(np.sqrt(total))
 
 
 def fix_signs(vectors: Array) -> Array:

@@ -47,18 +47,16 @@ def map_pairs(
 def logarithms(values: Array) -> Array:
     """Return the logarithms, 0 where the value is 0 (no pair refers to it)."""
     values = np.asarray(values, dtype=np.float64)
-    logs: Array = np.log(values, where=values > 0, out=np.zeros(values.shape))
-    return logs
+    return np.asarray(np.log(values, where=values > 0, out=np.zeros(values.shape)))
 
 
 def inverse_powers(values: Array, power: float) -> Array:
     """Return ``values^-power``, 0 where the value is 0: a word without pairs gets a zero vector."""
     values = np.asarray(values, dtype=np.float64)
-    powers: Array = np.power(values, -power, where=values > 0, out=np.zeros(values.shape))
-    return powers
+    return np.asarray(np.power(values, -power, where=values > 0, out=np.zeros(values.shape)))
 
 
-def two_sides(counts: Counts, recipe: str) -> tuple[Any, Any]:
+def two_sides(counts: Counts) -> tuple[Any, Any]:
     """Return the counts of left and of right contexts, as SciPy CSR arrays.
 
     Directional counts hold one side; the other is its transpose, since "j is before i" is "i is after j".
@@ -66,7 +64,7 @@ def two_sides(counts: Counts, recipe: str) -> tuple[Any, Any]:
     side = counts.options.context
     if side == "both":
         raise FirthianError(
-            f"the recipe {recipe} needs counts that distinguish left and right contexts",
+            "this recipe needs counts that distinguish left and right contexts",
             hint="count with `context=left`",
         )
     matrix = counts.to_scipy()
@@ -105,8 +103,7 @@ class PMI:
             pmi = np.log(values, dtype=np.float64) - row_log[rows] - context_log[columns]
             if self.smoothing > 0:
                 pmi = np.log((1 - self.smoothing) * np.exp(pmi) + self.smoothing)
-            positive: Array = np.maximum(pmi - np.log(self.shift), 0)
-            return positive
+            return np.asarray(np.maximum(pmi - np.log(self.shift), 0))
 
         return map_pairs(self.counts, self.run, positive_pmi, keep_zeros=False)
 
@@ -145,8 +142,7 @@ class LogEntropy:
 
         def weights(sums: Array, entropic: Array) -> Array:
             entropy = logarithms(sums) - entropic * inverse_powers(sums, 1)
-            result: Array = np.clip(1 - entropy / log_size, 0, 1)
-            return result
+            return np.asarray(np.clip(1 - entropy / log_size, 0, 1))
 
         matrix = matrix.astype(np.float64)
         words = weights(counts.row_sums, matrix @ ones) if self.entropy in ("word", "both") else ones
@@ -158,8 +154,7 @@ class LogEntropy:
         words, contexts = self.global_weights()
 
         def weighted(rows: Array, columns: Array, values: Array) -> Array:
-            result: Array = np.log1p(values, dtype=np.float64) * words[rows] * contexts[columns]
-            return result
+            return np.asarray(np.log1p(values, dtype=np.float64) * words[rows] * contexts[columns])
 
         symmetric = self.counts.options.context == "both" and self.entropy == "both"
         return SparseOperator.of(map_pairs(self.counts, self.run, weighted), symmetric)
@@ -188,8 +183,7 @@ class Hellinger:
         scale = inverse_powers(self.counts.row_sums if everything else self._sums(limit), 0.5)
 
         def roots(rows: Array, columns: Array, values: Array) -> Array:
-            result: Array = np.where(columns < limit, np.sqrt(values, dtype=np.float64) * scale[rows], 0)
-            return result
+            return np.asarray(np.where(columns < limit, np.sqrt(values, dtype=np.float64) * scale[rows], 0))
 
         return map_pairs(self.counts, self.run, roots, keep_zeros=everything)
 

@@ -44,7 +44,7 @@ class Brown:
         from firthian.kernels.brown import build_tree, cluster_words
 
         # Row: the word before; column: the word after.
-        _, forward = two_sides(self.counts, "brown")
+        _, forward = two_sides(self.counts)
         backward = forward.T.tocsr()
         words, slots = forward.shape[0], self.classes + 1
         word_totals = np.stack([matrix.astype(np.float64) @ np.ones(words) for matrix in (forward, backward)])

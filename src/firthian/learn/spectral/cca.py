@@ -48,32 +48,35 @@ class CCA:
         columns_scale = inverse_powers(counts.column_sums, power * self.ns_exponent / 2)
 
         def omega(rows: Array, columns: Array, values: Array) -> Array:
-            scaled: Array = np.power(values, power, dtype=np.float64) * rows_scale[rows] * columns_scale[columns]
-            return scaled
+            return np.asarray(np.power(values, power, dtype=np.float64) * rows_scale[rows] * columns_scale[columns])
 
         symmetric = counts.options.context == "both" and self.ns_exponent == 1
         return SparseOperator.of(map_pairs(counts, self.run, omega), symmetric)
 
 
-class OneStepCCA:
+class _Eigenwords:
+    """The whitened counts of left and of right contexts."""
+
+    contexts_are_words: ClassVar[bool] = False
+
+    def __init__(self, counts: Counts, run: Run, count_power: CountPower = 0.5) -> None:
+        self.run = run
+        self.left, self.right = (_whitened(side, count_power) for side in two_sides(counts))
+
+
+class OneStepCCA(_Eigenwords):
     """OSCCA of Eigenwords (Dhillon, Foster and Ungar 2015): the word against its left and right contexts.
 
     The context of a token is the pair (left words, right words), so Omega is ``[Omega_left, Omega_right]``, twice as
     wide. The paper distinguishes every position of the window; here the positions of a side are one (weighted) sum.
     """
 
-    contexts_are_words: ClassVar[bool] = False
-
-    def __init__(self, counts: Counts, run: Run, count_power: CountPower = 0.5) -> None:
-        self.run = run
-        self.left, self.right = (_whitened(side, count_power) for side in two_sides(counts, "oscca"))
-
     def operator(self, dimension: int) -> SideBySide:
         """Return Omega."""
         return SideBySide(SparseOperator.of(self.left), SparseOperator.of(self.right))
 
 
-class TwoStepCCA:
+class TwoStepCCA(_Eigenwords):
     """TSCCA of Eigenwords: first left against right contexts, then the word against what they share.
 
     Step one is the CCA of the left words L and the right words R of a token. Their covariance is the number of times
@@ -84,12 +87,6 @@ class TwoStepCCA:
         C_SS = [ I       diag(s) ]        so that  C_SS^(-1/2)  mixes only the two numbers of one canonical pair.
                [ diag(s) I       ]
     """
-
-    contexts_are_words: ClassVar[bool] = False
-
-    def __init__(self, counts: Counts, run: Run, count_power: CountPower = 0.5) -> None:
-        self.run = run
-        self.left, self.right = (_whitened(side, count_power) for side in two_sides(counts, "tscca"))
 
     def operator(self, dimension: int) -> DenseOperator:
         """Return the whitened covariance of words and states, one row per word and 2·``dimension`` columns."""
@@ -111,8 +108,7 @@ def state_whitening(correlations: Array) -> Array:
     off = np.diag(np.minimum(correlations, 1.0))
     identity = np.eye(correlations.size)
     values, vectors = eigh(np.block([[identity, off], [off, identity]]))
-    result: Array = (vectors * inverse_powers(np.where(values > 1e-6, values, 0), 0.5)) @ vectors.T
-    return result
+    return np.asarray((vectors * inverse_powers(np.where(values > 1e-6, values, 0), 0.5)) @ vectors.T)
 
 
 def _whitened(matrix: Any, power: float) -> Any:

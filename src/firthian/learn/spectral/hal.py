@@ -27,7 +27,7 @@ class HAL:
         run: Run,
         normalize: Annotated[bool, Option("divide each word's counts by their length")] = True,
     ) -> None:
-        left, right = two_sides(counts, "hal")
+        left, right = two_sides(counts)
         if normalize:
             length = np.sqrt(_squares(left) + _squares(right))
             left, right = _divided(left, length), _divided(right, length)
@@ -37,8 +37,7 @@ class HAL:
         """Return the columns of highest variance, highest first; right contexts are numbered after left ones."""
         size = self.left.shape[0]
         variances = np.concatenate([_variances(side, size) for side in (self.left, self.right)])
-        best: Array = np.argsort(-variances, kind="stable")[:dimension]
-        return best
+        return np.asarray(np.argsort(-variances, kind="stable")[:dimension])
 
     def columns(self, dimension: int) -> Array:
         """Return the columns of highest variance as a dense matrix."""
@@ -52,8 +51,7 @@ class HAL:
 
 
 def _squares(matrix: Any) -> Array:
-    squares: Array = (matrix.astype(np.float64) ** 2) @ np.ones(matrix.shape[1])
-    return squares
+    return np.asarray((matrix.astype(np.float64) ** 2) @ np.ones(matrix.shape[1]))
 
 
 def _divided(matrix: Any, length: Array) -> Any:
@@ -67,8 +65,7 @@ def _divided(matrix: Any, length: Array) -> Any:
 def _variances(matrix: Any, size: int) -> Array:
     ones = np.ones(size)
     double = matrix.astype(np.float64)
-    variances: Array = (double**2).T @ ones / size - (double.T @ ones / size) ** 2
-    return variances
+    return np.asarray((double**2).T @ ones / size - (double.T @ ones / size) ** 2)
 
 
 class Columns:

@@ -117,8 +117,7 @@ def _decorrelated(matrix: Array) -> Array:
 
 def _log_cosh(values: Array) -> Array:
     size = np.abs(values, dtype=np.float64)
-    total: Array = (size + np.log1p(np.exp(-2 * size)) - np.log(2)).sum(axis=0)
-    return total
+    return np.asarray((size + np.log1p(np.exp(-2 * size)) - np.log(2)).sum(axis=0))
 
 
 def _sums(components: Array, run: Run) -> Array:

@@ -96,8 +96,7 @@ def random_matrix(rows: int, columns: int, projection: str, generator: np.random
     density = 1 / np.sqrt(rows)
     chance = generator.random((rows, columns), dtype=np.float32)
     signs = np.where(chance < density / 2, -1, np.where(chance < density, 1, 0))
-    matrix: Array = (signs / np.sqrt(columns * density)).astype(np.float32)
-    return matrix
+    return np.asarray((signs / np.sqrt(columns * density)).astype(np.float32))
 
 
 class Rows:

@@ -75,8 +75,7 @@ class GloVe:
 
     def weight(self, values: Array) -> Array:
         """Return f of counts, eq. 9."""
-        weights: Array = np.minimum((values / np.float32(self.x_max)) ** np.float32(self.weight_exponent), 1)
-        return weights
+        return np.asarray(np.minimum((values / np.float32(self.x_max)) ** np.float32(self.weight_exponent), 1))
 
     def weighted_pairs(self) -> Pairs:
         """Return log X and f(X) of every pair, sorted into cells and shuffled within each by the seed."""
