@@ -131,30 +131,11 @@ def scale_off_diagonal(packed: Array, size: int) -> None:
 
 @njit(cache=True, nogil=True)
 def gather(
-    indptr: Array,
-    indices: Array,
-    positive: Array,
-    negative: Array,
-    temper: float,
-    own_rate: Array,
-    other_rate: Array,
-    other_background: Array,
-    bound: int,
-    fold: bool,
-    diagonal: bool,
-    own_means: Array,
-    own_moments: Array,
-    other_means: Array,
-    other_moments: Array,
-    first: int,
-    last: int,
-    tile: int,
-    pairs: Array,
-    background: Array,
-    linear: Array,
-    background_linear: Array,
-    value: Array,
-) -> None:
+    indptr: Array, indices: Array, positive: Array, negative: Array, temper: float, own_rate: Array, other_rate: Array,
+    other_background: Array, bound: int, fold: bool, diagonal: bool,
+    own_means: Array, own_moments: Array, other_means: Array, other_moments: Array, first: int, last: int, tile: int,
+    pairs: Array, background: Array, linear: Array, background_linear: Array, value: Array,
+) -> None:  # fmt: skip
     """Sum over the listed pairs of each row from ``first`` to ``last``; outputs have one row for each.
 
     A listed pair has n+ = temper·positive and n- = temper·negative + own_rate·other_rate, n = n+ + n-.
@@ -171,12 +152,8 @@ def gather(
     Columns are processed in tiles, so that the moments of a tile stay in the cache while every row uses them.
     """
     cursor = indptr[first:last].copy()
-    weights, slopes, quadratic, straight = (
-        np.empty(tile + 3),
-        np.empty(tile + 3),
-        np.empty(tile + 3),
-        np.empty(tile + 3),
-    )
+    weights, slopes = np.empty(tile + 3), np.empty(tile + 3)
+    quadratic, straight = np.empty(tile + 3), np.empty(tile + 3)
     others = np.empty(tile + 3, np.int64)
     pairs[:] = 0
     background[:] = 0
@@ -261,21 +238,10 @@ def invert(matrix: Array) -> float:
 
 @njit(cache=True, nogil=True)
 def posterior(
-    pairs: Array,
-    background: Array,
-    linear: Array,
-    shared: Array,
-    factor: Array,
-    prior: Array,
-    free: Array,
-    fixed: Array,
-    diagonal: bool,
-    first: int,
-    means: Array,
-    moments: Array,
-    covariances: Array,
-    log_determinants: Array,
-) -> int:
+    pairs: Array, background: Array, linear: Array, shared: Array, factor: Array, prior: Array,
+    free: Array, fixed: Array, diagonal: bool, first: int,
+    means: Array, moments: Array, covariances: Array, log_determinants: Array,
+) -> int:  # fmt: skip
     """Compute posteriors from sums: precision = prior + 2·pairs + 2·factor·(shared - background), mean = S·(linear - rest).
 
     ``free`` coordinates have a distribution, ``fixed`` ones are always 1 (they are multiplied by biases). ``covariances``

@@ -268,7 +268,7 @@ def test_covariances_that_do_not_fit_are_refused_with_the_remedy():
         shape = (200_000, 200_000)
 
     with pytest.raises(
-        ft.FirthianError, match=r"2.0 GB: set vector_size=\d+ or set covariance=diagonal or raise memory"
+        ft.FirthianError, match=r"budget of 2.0 GB: set memory=\S+, or vector_size=\d+, or covariance=diagonal"
     ):
         variational.check_memory(Huge(), 100, "full", run)  # type: ignore[arg-type]
     single, double = (variational.memory_needed(Huge.shape, 100, "full", run, kind) for kind in ("float32", "float64"))
@@ -313,7 +313,9 @@ def test_auto_that_does_not_fit_is_refused_before_the_work():
     """It must not try fewer dimensions instead: the result would be that of the machine."""
     model, run = BayesianLogistic(small_counts(), Run()), Run.create(memory="2GB")
     model.__class__ = type("Huge", (BayesianLogistic,), {"shape": (20_000, 20_000)})
-    with pytest.raises(ft.FirthianError, match=r"128 dimensions need .*: set largest=\d+ or set covariance=diagonal"):
+    with pytest.raises(
+        ft.FirthianError, match=r"128 dimensions needs .* memory=\S+, or largest=\d+, or covariance=diagonal"
+    ):
         VariationalSweeps().solve(model, AUTO, run)
 
 

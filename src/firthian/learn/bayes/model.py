@@ -47,6 +47,12 @@ class Events:
             object.__setattr__(self, name, constant(getattr(self, name)))
 
     @classmethod
+    def on(cls, pattern: Any, positive: Array, negative: Array, own_rate: Array, other_rate: Array) -> Events:
+        """Build from values on the pattern of a SciPy CSR array."""
+        indptr, indices = pattern.indptr.astype(np.int64), pattern.indices.astype(np.int32)
+        return cls(indptr, indices, positive, negative, own_rate, other_rate)
+
+    @classmethod
     def from_dense(cls, positive: Array, negative: Array) -> Events:
         """Build from two matrices of event counts, words by contexts, without a background."""
         import scipy.sparse
@@ -54,8 +60,7 @@ class Events:
         pattern = scipy.sparse.csr_array((positive + negative) > 0)
         rows = np.repeat(np.arange(positive.shape[0]), np.diff(pattern.indptr))
         listed = (matrix[rows, pattern.indices].astype(np.float64) for matrix in (positive, negative))
-        rates = (np.zeros(size) for size in positive.shape)
-        return cls(pattern.indptr.astype(np.int64), pattern.indices.astype(np.int32), *listed, *rates)
+        return cls.on(pattern, *listed, *map(np.zeros, positive.shape))
 
     @property
     def rows(self) -> int:
@@ -71,14 +76,9 @@ class Events:
             (np.arange(self.indices.size), np.asarray(self.indices), np.asarray(self.indptr)), shape=shape
         ).T.tocsr()
         order.sort_indices()
-        return Events(
-            order.indptr.astype(np.int64),
-            order.indices.astype(np.int32),
-            np.asarray(self.positive)[order.data],
-            self.negative[order.data] if self.negative.size else self.negative,
-            self.other_rate,
-            self.own_rate,
-        )
+        positive = np.asarray(self.positive)[order.data]
+        negative = self.negative[order.data] if self.negative.size else self.negative
+        return Events.on(order, positive, negative, self.other_rate, self.own_rate)
 
     def unlisted_mass(self, run: Run) -> Array:
         """Return each row's share of the background that falls on unlisted pairs.
@@ -212,14 +212,8 @@ def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> E
     )
     union = seen + (sample != 0).astype(np.float32)
     union.sort_indices()
-    return Events(
-        union.indptr.astype(np.int64),
-        union.indices.astype(np.int32),
-        on_pattern(union, counts.to_scipy().astype(np.float32)),
-        on_pattern(union, sample),
-        np.zeros(words),
-        np.zeros(words),
-    )
+    positive = on_pattern(union, counts.to_scipy().astype(np.float32))
+    return Events.on(union, positive, on_pattern(union, sample), np.zeros(words), np.zeros(words))
 
 
 #: The default of ``batch_tokens``.
@@ -296,15 +290,7 @@ def count_stream(
 
 def counts_from_matrix(matrix: Any, vocabulary: Vocabulary, options: WindowSettings) -> Counts:
     """Build counts from a SciPy CSR array."""
-    nothing = np.empty(0, dtype=np.int64)
-    return Counts(
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32),
-        matrix.data.astype(np.float32),
-        vocabulary,
-        np.asarray(matrix.sum(axis=1)).ravel(),
-        np.asarray(matrix.sum(axis=0)).ravel(),
-        options,
-        {},
-        (nothing, nothing),
-    )
+    rows = (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32))
+    row_sums, column_sums = (np.asarray(matrix.sum(axis=axis)).ravel() for axis in (1, 0))
+    exact = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    return Counts(*rows, vocabulary, row_sums, column_sums, options, {}, exact)

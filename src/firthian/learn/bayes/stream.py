@@ -77,15 +77,12 @@ class BayesStream:
         )
         self._totals: Counter[str] = Counter()
         self._words: dict[str, int] = {}
-        self._tokens = 0
+        #: The number of tokens learned from, including words that have not entered yet.
+        self.tokens = 0
+        #: The bound per event of each batch but the first, before learning from it.
         self.scores: list[float] = []
         #: Bytes that were not UTF-8 and were replaced, since the stream was created or loaded.
         self.undecodable_bytes = 0
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens learned from, including words that have not entered yet."""
-        return self._tokens
 
     def note_undecodable(self, number: int) -> None:
         """Add to the number of replaced bytes."""
@@ -115,14 +112,14 @@ class BayesStream:
             )
         # Nothing changes before this line, so a rejected batch leaves no trace.
         self._totals.update(seen)
-        self._tokens += sum(seen.values())
+        self.tokens += sum(seen.values())
         for word in fresh:
             self._words[word] = len(self._words)
         batch = self._renumbered(counts, known)
         if batch.pairs == 0:
             return self
         mass = self._stream.row_mass.sum() + batch.total
-        score = self._stream.step(batch, mass * max(1.0, self.options["population"] / self._tokens))
+        score = self._stream.step(batch, mass * max(1.0, self.options["population"] / self.tokens))
         if score is not None:
             self.scores.append(score)
         return self
@@ -161,7 +158,7 @@ class BayesStream:
             seed=self.options["seed"],
             objective=list(self.scores),
             status=solution.status,
-            stats={**solution.stats, "tokens": self._tokens},
+            stats={**solution.stats, "tokens": self.tokens},
             counts=counting,
             versions={"firthian": __version__, "numpy": np.__version__},
         )
@@ -195,7 +192,7 @@ class BayesStream:
         stream = self._stream
         with new_folder(path, force) as folder:
             record = {
-                "options": self.options, "words": list(self._words), "totals": dict(self._totals), "tokens": self._tokens,
+                "options": self.options, "words": list(self._words), "totals": dict(self._totals), "tokens": self.tokens,
                 "batches": stream.batches, "scores": self.scores, "shape": stream.state.relevance.shape,
             }  # fmt: skip
             STREAM.write(folder, record, stream.arrays())
@@ -216,5 +213,5 @@ class BayesStream:
         stream._stream.restore(artifact.arrays, values)
         stream._words = {word: number for number, word in enumerate(record["words"])}
         stream._totals = Counter(record["totals"])
-        stream._tokens, stream.scores = record["tokens"], list(record["scores"])
+        stream.tokens, stream.scores = record["tokens"], list(record["scores"])
         return stream

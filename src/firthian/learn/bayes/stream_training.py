@@ -102,15 +102,12 @@ def stream_settings(
                 f"`{name}` needs the whole text, which a stream does not have", hint="omit it, or train from a file"
             )
     given = {**recipe.counting, **counting}
-    arguments = {
-        "vector_size": recipe.dimension if size is None else size,
-        "window": given.pop("window"),
-        "min_count": given.pop("min_count", 5),
-        "seed": seed,
-    }
+    named: dict[str, Any] = {name: given.pop(name) for name in ("window", "min_count") if name in given}
+    if size is not None:
+        named["vector_size"] = size
     result = {name: chosen.pop(name) for name in ("eigenvalue_power", "center")}
     batch_tokens = chosen.pop("batch_tokens")
-    return StreamSettings({**arguments, **chosen, "counting": given}, result, batch_tokens)
+    return StreamSettings({"seed": seed, **named, **chosen, "counting": given}, result, batch_tokens)
 
 
 def follow(

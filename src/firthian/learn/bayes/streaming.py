@@ -49,7 +49,7 @@ class Natural:
         return cls(half, linear)
 
 
-class Likelihood(Protocol):
+class HasLikelihood(Protocol):
     """What steps need of a model: negative events, bound and priors."""
 
     negative: float
@@ -67,7 +67,9 @@ class OnlinePosterior:
     state: VariationalState
     naturals: tuple[Natural, Natural]
 
-    def __init__(self, likelihood: Likelihood, dimension: int, run: Run, forgetting: float, start_sweeps: int) -> None:
+    def __init__(
+        self, likelihood: HasLikelihood, dimension: int, run: Run, forgetting: float, start_sweeps: int
+    ) -> None:
         self.likelihood, self.dimension, self.run = likelihood, dimension, run
         self.forgetting, self.start_sweeps = forgetting, start_sweeps
         self.batches = 0
@@ -261,12 +263,10 @@ def _scaled(matrix: Any, scale: Array, own_rate: Array, other_rate: Array) -> Ev
     """Return a batch's counts as events of the whole text: each row times its scale."""
     matrix.sort_indices()
     values = (matrix.data * np.repeat(scale, np.diff(matrix.indptr))).astype(np.float32)
-    return Events(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), values, np.empty(0, np.float32), own_rate, other_rate
-    )  # fmt: skip
+    return Events.on(matrix, values, np.empty(0, np.float32), own_rate, other_rate)
 
 
-class Batched(Likelihood, Protocol):
+class Batched(HasLikelihood, Protocol):
     """What stochastic sweeps need of a model: also the text in batches."""
 
     total_tokens: float

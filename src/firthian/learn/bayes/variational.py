@@ -17,7 +17,7 @@ from firthian.learn.bayes.rotation import LIVE_SHARE, balance, rotate, signal_sh
 from firthian.learn.bayes.updates import LogisticModel, calibrate, prior_bound, update_contexts, update_words
 from firthian.learn.solver import AUTO, Solution
 from firthian.options import Option
-from firthian.runtime.memory import INTERPRETER_BYTES, show_size
+from firthian.runtime.memory import INTERPRETER_BYTES, check_fits
 from firthian.runtime.run import Run, one_blas_thread
 
 WordPower = Annotated[float, Option("share of each dimension's strength given to the words", low=0, high=2)]
@@ -312,16 +312,12 @@ def check_memory(
     def needed(size: int, kind: str) -> int:
         return memory_needed(model.shape, size, kind, run, dtype, fits)
 
-    if not run.budget or needed(dimension, covariance) <= run.budget:
+    total = needed(dimension, covariance)
+    if not 0 < run.budget < total:
         return
-    remedies = ["raise `memory`"]
+    smaller = next((size for size in range(dimension - 1, 0, -1) if needed(size, covariance) <= run.budget), 0)
+    remedies = [f"`{option}={smaller}`"] if smaller else []
     if covariance == "full" and needed(dimension, "diagonal") <= run.budget:
-        remedies.insert(0, "set `covariance=diagonal`")
-    smaller = next((size for size in range(dimension - 1, 0, -1) if needed(size, covariance) <= run.budget), None)
-    if smaller is not None:
-        remedies.insert(0, f"set `{option}={smaller}`")
-    raise FirthianError(
-        f"covariances of {sum(model.shape):,} vectors with {dimension} dimensions need "
-        f"{show_size(needed(dimension, covariance))}, more than the budget of {show_size(run.budget)}",
-        hint=" or ".join(remedies),
-    )
+        remedies.append("`covariance=diagonal`")
+    what = f"{covariance} covariance of {sum(model.shape):,} vectors with {dimension} dimensions"
+    check_fits(what, total, run.budget, *remedies)
