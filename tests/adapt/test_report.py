@@ -103,8 +103,8 @@ def test_classify_calls_no_function_that_only_a_file_names(tmp_path, labeled, fi
     assert done.code == 0, done.err
     (tmp_path / "new.txt").write_text("the cat\n")
     command = ("classify", tmp_path / "m", tmp_path / "new.txt")
-    firth(*command).complains("a tokenizer of its own", f"--tokenizer {own}")
-    firth(*command, "--tokenizer", "unicode").complains("another tokenizer (tokenizer tests", "give that one")
+    firth(*command).complains("a custom tokenizer", f"--tokenizer {own}")
+    firth(*command, "--tokenizer", "unicode").complains("another tokenizer (tokenizer tests", "pass that one")
     assert firth(*command, "--tokenizer", own).code == 0
 
 

@@ -129,7 +129,7 @@ def test_a_file_does_not_say_what_is_imported(saved):
     del record["checksum"], record["kind"], record["version"]
     record["tokenizer"]["tokenizer"] = "os:system"
     write_manifest(saved / "model.json", "a classifier", record)
-    with pytest.raises(FirthianError, match="a tokenizer of its own, os:system"):
+    with pytest.raises(FirthianError, match="a custom tokenizer, os:system"):
         load(saved)
 
 

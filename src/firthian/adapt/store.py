@@ -1,4 +1,4 @@
-"""Classifiers on disk: a folder of arrays, words and JSON. Nothing is pickled, nothing named in a file is imported."""
+"""Classifiers on disk: a folder of arrays, words and a manifest. Nothing is pickled, and no file decides what is imported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLASSIFIER = ArtifactKind("a classifier", "model.json")
 
 _KINDS: dict[str, type[DocumentClassifier]] = {"PAClassifier": PAClassifier, "RPAClassifier": RPAClassifier}
 
-#: Tokenizers that may be made again from a name alone; a function of the user's is given to ``load`` by the user.
+#: Tokenizers that a name alone restores; users pass functions of their own to ``load``.
 _PLAIN_TOKENIZERS = ("unicode", "whitespace", "icu")
 
 
@@ -38,7 +38,7 @@ def save(estimator: DocumentClassifier, path: str | os.PathLike[str], force: boo
 
 
 def write(estimator: DocumentClassifier, folder: Path) -> None:
-    """Write a fitted classifier into an empty folder that is there."""
+    """Write a fitted classifier into an empty folder."""
     arrays = {"base": estimator.base_, "idf": estimator.idf_, "word_counts": estimator.vocabulary_.counts}
     learners = []
     for number, learner in enumerate(estimator.ensemble_.learners):
@@ -89,10 +89,10 @@ def _plain(value: Any) -> Any:
     raise ParameterError(f"{value!r} cannot be saved", hint="use strings or numbers")
 
 
-#: No number of a classifier is larger: products of two are still numbers.
+#: Larger numbers are refused, so that products of two are finite.
 LARGEST_NUMBER = 1e15
 
-#: No weight of a word is larger: it is the logarithm of a number of documents.
+#: Larger IDF weights are refused: they are logarithms of a number of documents.
 LARGEST_IDF = 1e3
 
 
@@ -101,13 +101,13 @@ def load(
 ) -> DocumentClassifier:
     """Read a classifier that ``save`` wrote.
 
-    A saved classifier has the vectors of its own words; ``vectors`` gives those of words that a stream may still bring.
-    ``tokenizer`` must be given, as itself or by its name, where the classifier was fitted with a function of the user's
-    own: a file does not get to say what is to be imported.
+    A saved classifier has the vectors of its own words; pass ``vectors`` for words that ``partial_fit`` may still bring.
+    If it was fitted with a tokenizer function of your own, pass that as ``tokenizer``, itself or by name: a file does
+    not decide what is imported.
     """
     folder = Path(path)
     artifact = CLASSIFIER.read(folder)
-    # Copied: learning goes on in these arrays.
+    # Copied, because learning continues in these arrays.
     arrays = {name: np.array(array) for name, array in artifact.arrays.items()}
     try:
         _check_numbers(folder / CLASSIFIER.tensors, arrays)
@@ -115,7 +115,7 @@ def load(
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, FirthianError):
             raise
-        raise FirthianError(f"{folder / 'model.json'} is damaged", hint="fit the classifier again") from error
+        raise FirthianError(f"{folder / CLASSIFIER.manifest} is damaged", hint="fit the classifier again") from error
 
 
 def _assemble(
@@ -154,10 +154,10 @@ def _assemble(
         if first.dimension != dimension:
             raise ParameterError(
                 f"vectors of {first.dimension} dimensions for a classifier of {dimension}",
-                hint="give the vectors it was fitted with",
+                hint="pass the vectors it was fitted with",
             )
     estimator = _KINDS[record["estimator"]](first.describe(), **parameters)
-    # A file may say anything: what learning would refuse is refused here.
+    # A file may contain anything, so the checks of fitting apply.
     estimator._check_parameters()
     estimator._first = first
     if isinstance(first, GivenPhi):
@@ -183,7 +183,7 @@ def _assemble(
         _fill(learner, number, array)
         learner.clock, learner.history = int(kept["clock"]), list(kept["history"])
         if not 0 <= learner.clock < 2**63:
-            raise FirthianError(f"{folder / 'model.json'} is damaged (its clock)", hint="fit the classifier again")
+            raise FirthianError(f"{folder / CLASSIFIER.manifest} is damaged (clock)", hint="fit the classifier again")
     estimator.ensemble_ = ensemble
     return estimator
 
@@ -199,7 +199,7 @@ def _fill(learner: Learner, number: int, array: Any) -> None:
     moved = array(f"moved{number}")
     words, dimension = learner.phi.base.shape
     if moved.ndim != 1 or (moved.size and not (moved.min() >= 0 and moved.max() < words)):
-        raise FirthianError("a saved classifier names words it does not hold", hint="fit the classifier again")
+        raise FirthianError("the saved classifier names words that it does not have", hint="fit the classifier again")
     learner.phi.slots[moved] = np.arange(moved.size, dtype=np.int32)
     learner.phi.size = moved.size
     learner.phi.rows = array(f"rows{number}", moved.size, dimension)
@@ -209,18 +209,18 @@ def _fill(learner: Learner, number: int, array: Any) -> None:
 
 
 def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | str | None, keep_case: bool) -> Any:
-    """Return the tokenizer as a parameter: its name, where that and the parameter ``keep_case`` say all of it."""
+    """Return the tokenizer as a parameter: its name, if that and ``keep_case`` describe it completely."""
     name = described["tokenizer"]
     if isinstance(given, str):
         given = Tokenizer(given, described["keep_case"], described["fold_numbers"])
     if given is not None:
         if given.describe() != described:
             shown = ", ".join(f"{key} {value}" for key, value in described.items())
-            raise ParameterError(f"{folder} was fitted with another tokenizer ({shown})", hint="give that one")
+            raise ParameterError(f"{folder} was fitted with another tokenizer ({shown})", hint="pass that one")
         return given
     if name not in _PLAIN_TOKENIZERS and not name.startswith("icu:"):
         raise ParameterError(
-            f"{folder} was fitted with a tokenizer of its own, {name}",
+            f"{folder} was fitted with a custom tokenizer, {name}",
             hint=f"pass it again: `tokenizer={name}`",
         )
     plain = described == {"tokenizer": name, "keep_case": keep_case, "fold_numbers": False}

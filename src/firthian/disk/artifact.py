@@ -16,7 +16,7 @@ from typing import Any
 
 from firthian.arrays import Array
 from firthian.disk.atomic import staged, write_file
-from firthian.disk.tensors import Table, damage, read_header, read_tensors, table_of, write_tensors
+from firthian.disk.tensors import Table, damage, read_header, read_tensors, table_of, write_described, write_tensors
 from firthian.errors import FirthianError, from_os_error
 
 #: Of the container and of all that is kept in it.
@@ -70,9 +70,10 @@ class ArtifactKind:
 
     def write_one_file(self, path: Path, record: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Write an artifact as one file, which appears whole or not at all."""
-        manifest = _sealed(self.name, {**record, "files": {self.tensors: table_of(arrays)}})
+        table = table_of(arrays)
+        manifest = json.dumps(_sealed(self.name, {**record, "files": {self.tensors: table}}))
         with staged(path) as staging:
-            write_tensors(staging, arrays, {"manifest": json.dumps(manifest)})
+            write_described(staging, arrays, table, {"manifest": manifest})
 
     def read_one_file(self, path: Path) -> Artifact:
         """Read an artifact that is one file."""

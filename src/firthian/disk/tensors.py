@@ -39,18 +39,27 @@ _PIECE = 16 * 2**20
 Table = dict[str, dict[str, Any]]
 
 
-def write_tensors(path: Path, arrays: Mapping[str, Array], metadata: Mapping[str, str] | None = None) -> Table:
+def write_tensors(path: Path, arrays: Mapping[str, Array]) -> Table:
     """Write arrays to a file; return its table for the manifest."""
     table: Table = {name: _entry(name, array.dtype, array.shape) for name, array in arrays.items()}
     with path.open("wb") as file:
-        file.write(_header(table, metadata))
+        file.write(_header(table))
         for name in _order(table):
             table[name]["crc32"] = _append(file, arrays[name])
     return {name: table[name] for name in _order(table)}
 
 
+def write_described(path: Path, arrays: Mapping[str, Array], table: Table, metadata: Mapping[str, str]) -> None:
+    """Write arrays whose table is known to a file, with text in its header."""
+    with path.open("wb") as file:
+        file.write(_header(table, metadata))
+        for name in _order(table):
+            for piece in _pieces(arrays[name]):
+                file.write(piece)
+
+
 def table_of(arrays: Mapping[str, Array]) -> Table:
-    """Return the table that ``write_tensors`` returns, without writing."""
+    """Return the table of arrays that are not yet written."""
     return {name: {**_entry(name, array.dtype, array.shape), "crc32": crc32(array)} for name, array in arrays.items()}
 
 
@@ -247,18 +256,19 @@ def _map(
 
 
 def _append(file: BinaryIO, array: Array, crc: int = 0) -> int:
-    """Write the bytes of an array, without a second copy of all of it; return their checksum."""
-    if array.size == 0:
-        return crc
-    dtype = array.dtype.newbyteorder("<")
-    rows = array.reshape(1) if array.ndim == 0 else array
-    step = max(1, _PIECE // max(1, rows.nbytes // len(rows)))
-    for piece in _pieces(rows, step, dtype):
+    """Write the bytes of an array; return their checksum, continued from ``crc``."""
+    for piece in _pieces(array):
         file.write(piece)
         crc = zlib.crc32(piece, crc)
     return crc
 
 
-def _pieces(rows: Array, step: int, dtype: np.dtype[Any]) -> Iterator[memoryview]:
+def _pieces(array: Array) -> Iterator[memoryview]:
+    """Yield the bytes of an array in order, without a second copy of all of it."""
+    if array.size == 0:
+        return
+    rows = array.reshape(1) if array.ndim == 0 else array
+    step = max(1, _PIECE // max(1, rows.nbytes // len(rows)))
     for first in range(0, len(rows), step):
-        yield np.ascontiguousarray(rows[first : first + step], dtype=dtype).reshape(-1).view(np.uint8).data
+        piece = np.ascontiguousarray(rows[first : first + step], dtype=array.dtype.newbyteorder("<"))
+        yield piece.reshape(-1).view(np.uint8).data

@@ -127,7 +127,7 @@ def test_the_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     assert process.stderr is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    assert "once more ends at once" in process.stderr.readline()
+    assert "press again to stop at once" in process.stderr.readline()
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     process.communicate()
