@@ -1,6 +1,6 @@
-"""A corpus -> Counts on disk: tokenize once, settle the vocabulary, count group by group, merge.
+"""A corpus -> Counts on disk: tokenize once, build the vocabulary, count group by group, merge.
 
-Everything unfinished lies in ``NAME.partial`` beside the target. A run that was killed goes on from there.
+Unfinished work is in ``NAME.partial`` beside the target, from where a killed run resumes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 
 from firthian._version import __version__
 from firthian.counts.counts import COUNTS, Counts, temporary_target, write_counts
-from firthian.counts.distributed import count_apart
 from firthian.counts.rows import (
     BLOCK_PAIRS,
     DiskRun,
@@ -28,31 +27,30 @@ from firthian.counts.rows import (
     write_run,
 )
 from firthian.counts.settings import CountSettings, WindowSettings
-from firthian.counts.streams import BYTES_PER_TOKEN, groups
+from firthian.counts.streams import BYTES_PER_TOKEN, count_remote, groups
 from firthian.disk.atomic import remove
 from firthian.disk.resume import PartialFolder, holds_work
 from firthian.errors import FirthianError
 from firthian.options import listing
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor, limit_workers
-from firthian.runtime.memory import INTERPRETER_BYTES, check_budget, show_size
+from firthian.runtime.memory import INTERPRETER_BYTES, MARGIN, check_budget, check_fits
 from firthian.runtime.progress import Progress, Silent
-from firthian.text.distributed import KeptSpool, tokenize_apart
 from firthian.text.phrases import PhraseOptions, find_phrases
 from firthian.text.readers import Corpus, open_corpus
 from firthian.text.segments import SEGMENT_BYTES, WORKER_BYTES
-from firthian.text.spool import Spool, tokenize_corpus
+from firthian.text.spool import RemoteSpool, Spool, tokenize_corpus
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
-from firthian.text.vocabulary import read_words
+from firthian.text.vocabulary import Vocabulary, read_words
 
-#: What a word of the vocabulary takes: its string, its place in the index and the lists, its counts and sums.
+#: Bytes per word of the vocabulary: its string, its entry in the index and lists, its counts and sums.
 BYTES_PER_WORD = 300
 
-#: At most so many runs are open at once; more are merged in rounds.
+#: The maximum number of open runs; more are merged in rounds.
 OPEN_RUNS = 32
 
-#: What a pair takes while its block is merged: column and sum, before and after.
+#: Bytes per pair while its block is merged: column and sum, before and after.
 BYTES_PER_PAIR = 24
 
 
@@ -88,11 +86,11 @@ class CountJob:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings by name."""
+        """Return the settings by name, for the record."""
         limits = self.limits
         return {
             **self.options.as_dict(),
-            **self._cutting(),
+            **self._tokenizing(),
             "min_count": limits.min_count,
             "max_vocab": limits.max_vocab,
             "word_list": _list_hash(limits.only),
@@ -100,13 +98,13 @@ class CountJob:
             "phrases": self.phrases.as_dict() if self.phrases else None,
         }
 
-    def _cutting(self) -> dict[str, Any]:
-        said = self.tokenizer.describe()
-        # Tokens that were given are neither cut nor lower-cased here; whoever cut them knows context.
-        return {**said, "tokenizer": None, "keep_case": None} if self.corpus.tokenized else said
+    def _tokenizing(self) -> dict[str, Any]:
+        settings = self.tokenizer.describe()
+        # Token lists are neither tokenized nor converted to lower case here.
+        return {**settings, "tokenizer": None, "keep_case": None} if self.corpus.tokenized else settings
 
     def describe_reading(self) -> dict[str, Any]:
-        """Return what no record tells, but a run that goes on must have in common with the one that began."""
+        """Return what is not in the record, but must be the same when a run is resumed."""
         return {"strict": self.strict, "tokenizer_file": self.tokenizer.file_hash()}
 
 
@@ -118,7 +116,7 @@ def _list_hash(words: Iterable[str] | None) -> str | None:
 
 @dataclass(frozen=True)
 class CountingContext:
-    """Workers, memory and what to tell; none of it changes a byte of the result."""
+    """Workers, memory and progress; none of them changes a byte of the result."""
 
     executor: Executor
     budget: int
@@ -127,34 +125,37 @@ class CountingContext:
 
     @property
     def block_pairs(self) -> int:
-        """How many pairs a block of rows may hold, so that all blocks in flight take a quarter of the budget at most."""
+        """The maximum pairs of a block of rows, so that all blocks in flight use at most a quarter of the budget."""
         return min(BLOCK_PAIRS, self.budget // 4 // (self._in_flight * BYTES_PER_PAIR))
 
     @property
     def _in_flight(self) -> int:
-        # Elsewhere each worker has a memory of its own.
+        # Remote workers have their own memory.
         return (1 if self.executor.remote else self.executor.workers) + 2
 
     def group_tokens(self, words: int) -> int:
-        """How many tokens can be counted at once: what the fixed parts leave of the budget."""
+        """Return the number of tokens that can be counted at once with what the fixed parts leave of the budget."""
         in_flight = self._in_flight * (max(self.block_pairs, words) * BYTES_PER_PAIR + words * 9)
         fixed = INTERPRETER_BYTES + in_flight + words * BYTES_PER_WORD
         left = self.budget - fixed
         if left < self.budget // 16:
-            raise FirthianError(
-                f"a vocabulary of {words:,} words needs more than {show_size(self.budget)} of memory",
-                hint=f"give --memory {show_size(fixed * 1.2).replace(' ', '')}, fewer --workers, or raise --min-count",
+            check_fits(
+                f"counting {words:,} words",
+                max(fixed * MARGIN, self.budget + 1),
+                self.budget,
+                "lower `workers`",
+                "raise `min_count`",
             )
         return left // BYTES_PER_TOKEN
 
     @property
     def readers(self) -> Executor:
-        """Workers that tokenize: as many as the budget has room for, while it is needed for nothing else."""
+        """Workers that tokenize: as many as the whole budget has room for."""
         return limit_workers(self.executor, (self.budget - INTERPRETER_BYTES) // WORKER_BYTES)
 
     @property
     def rereaders(self) -> Executor:
-        """Workers that read segments again, beside all that counting takes."""
+        """Workers that reread segments, with a quarter of the budget."""
         return limit_workers(self.executor, (self.budget - INTERPRETER_BYTES) // 4 // WORKER_BYTES)
 
 
@@ -198,22 +199,21 @@ def count_temporary(job: CountJob, context: CountingContext) -> Counts:
 
 
 def prepare(job: CountJob, folder: Path, context: CountingContext) -> tuple[Spool, VocabularyResult, dict[str, Any]]:
-    """Tokenize into a folder, join phrases, settle the vocabulary, and write down where it comes from."""
-    tokenize = tokenize_apart if context.executor.remote else tokenize_corpus
-    spool = tokenize(
+    """Tokenize, join phrases, and build the vocabulary; return these and the record of the corpus."""
+    spool = tokenize_corpus(
         job.corpus, job.tokenizer, folder, context.readers, context.progress, job.strict, context.segment_bytes
     )
-    found_phrases = 0
+    phrases = 0
     if job.phrases is not None:
-        spool, found_phrases = _join_phrases(spool, job.phrases, context)
+        spool, phrases = _join_phrases(spool, job.phrases, context)
     context.progress.start("building vocabulary")
     result = build_vocabulary(spool.tables, job.limits, (context.budget - INTERPRETER_BYTES) // 2, spool.types)
-    return spool, result, _record(job, spool, result, found_phrases)
+    return spool, result, _record(job, spool, result, phrases)
 
 
 def _join_phrases(spool: Spool, options: PhraseOptions, context: CountingContext) -> tuple[Spool, int]:
-    """Find and join phrases, as often as asked."""
-    found = 0
+    """Find and join phrases, in as many passes as set; return their number."""
+    number_found = 0
     adjacent = WindowSettings(window=1, weighting="flat", context="left", keep_positions=True, dtype="float64")
     for number in range(options.passes):
         context.progress.start(f"finding phrases {number + 1}")
@@ -231,55 +231,58 @@ def _join_phrases(spool: Spool, options: PhraseOptions, context: CountingContext
         first, second = np.asarray(bigrams.indices), bigrams.rows_of(0, len(bigrams.vocabulary))
         together = np.asarray(bigrams.values, dtype=np.float64)
         phrases = find_phrases(bigrams.vocabulary, first, second, together, spool.tokens, options)
-        found += phrases.left.size
+        number_found += phrases.left.size
         spool = spool.map(phrases.join, f"phrases{number}", context.rereaders)
         shutil.rmtree(folder)
-    return spool, found
+    return spool, number_found
 
 
 def _count_spool(
     spool: Spool,
     result: VocabularyResult,
     options: WindowSettings,
-    folder: Path,
-    staging: Path,
+    work: Path,
+    target: Path,
     record: dict[str, Any],
     context: CountingContext,
 ) -> None:
-    """Count in as many groups as memory asks for; one group is written straight to its place."""
+    """Count a tokenized corpus and write the result."""
     vocabulary = result.vocabulary
+    context.progress.start("counting windows", spool.tokens)
+    if isinstance(spool, RemoteSpool):
+        group_tokens = context.group_tokens(len(vocabulary))
+        blocks = count_remote(spool, vocabulary, options, context.executor, group_tokens, context.progress)
+    else:
+        blocks = _count_local(spool, vocabulary, options, work, context)
+    write_counts(target, blocks, vocabulary, options, record)
+
+
+def _count_local(
+    spool: Spool, vocabulary: Vocabulary, options: WindowSettings, work: Path, context: CountingContext
+) -> Iterator[RowBlock]:
+    """Count group by group; yield the rows of a single group directly, else merge those of all groups from disk."""
     words = len(vocabulary)
     weights, _ = options.integer_weights()
     before, after = options.sides(weights)
-    if isinstance(spool, KeptSpool):
-        context.progress.start("counting windows", spool.tokens)
-        blocks = count_apart(
-            spool, vocabulary, options, context.executor, context.group_tokens(words), context.progress
-        )
-        write_counts(staging, blocks, vocabulary, options, record)
-        return
-    # The budget may be another one than that of the attempt whose runs we find: only segments say what is done.
-    runs = finished_runs(folder, spool.sha256, words)
+    # The interrupted attempt may have had another budget: only the segments of its runs tell what is done.
+    runs = finished_runs(work, spool.sha256, words)
     done = runs[-1].segments[1] if runs else 0
-    context.progress.start("counting windows", spool.tokens)
     context.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
     for group in groups(spool, vocabulary, options, context.rereaders, context.group_tokens(words), skip=done):
         blocks = count_blocks(group.stream, group.core, words, before, after, context.executor, context.block_pairs)
         if group.segments == (0, spool.segments):
-            write_counts(staging, blocks, vocabulary, options, record)
-            return
-        runs.append(write_run(folder, group.segments, spool.sha256, blocks))
+            return blocks
+        runs.append(write_run(work, group.segments, spool.sha256, blocks))
         context.progress.advance(sum(size.tokens for size in spool.sizes[slice(*group.segments)]))
         del blocks, group
     context.progress.start("merging")
-    runs = _merge_rounds(runs, folder, spool.sha256, words, context)
-    write_counts(staging, _merged(runs, words, context), vocabulary, options, record)
+    return _merged(_merge_rounds(runs, work, spool.sha256, words, context), words, context)
 
 
 def _merge_rounds(
     runs: list[DiskRun], folder: Path, corpus: str, words: int, context: CountingContext
 ) -> list[DiskRun]:
-    """Merge neighboring runs until few enough are left to be open together."""
+    """Merge neighboring runs until few enough are left to open together."""
     while len(runs) > OPEN_RUNS:
         fewer: list[DiskRun] = []
         for first in range(0, len(runs), OPEN_RUNS):
@@ -301,7 +304,7 @@ def _merged(runs: list[DiskRun], words: int, context: CountingContext) -> Iterat
 
 
 def _record(job: CountJob, spool: Spool, result: VocabularyResult, phrases: int) -> dict[str, Any]:
-    """Say where the counts come from. Nothing here depends on workers, memory, time or resuming."""
+    """Return the provenance of counts. Nothing here depends on workers, memory, time or resuming."""
     return {
         "corpus": {
             "names": job.corpus.names(),

@@ -1,35 +1,39 @@
-"""Segments -> streams of vocabulary ids, in groups that fit memory, each with what its windows reach beyond its ends."""
+"""Segments -> streams of vocabulary ids, in groups that fit memory, each with the context that its windows reach."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.counts.rows import RowBlock, Runs, count_blocks, cut_rows, joined, merge_blocks
 from firthian.counts.settings import WindowSettings
-from firthian.runtime.executor import Executor
+from firthian.runtime.executor import Executor, Handle, Threads
+from firthian.runtime.progress import Progress
 from firthian.text.segments import Segment
-from firthian.text.spool import Spool, Start
+from firthian.text.spool import RemoteSpool, Spool, Start
 from firthian.text.types import TypeTable
 from firthian.text.vocabulary import Vocabulary
 
-#: Bytes of memory for each token of a group: its id while pieces are joined (twice), and its place in the index.
+#: Bytes of memory per token of a group: its id while pieces are joined (twice), and its position in the index.
 BYTES_PER_TOKEN = 4 + 4 + 4
 
-#: No stream is longer: kernels write positions as 32 bits.
+#: The maximum length of a stream, since kernels store positions in 32 bits.
 LONGEST_STREAM = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Group:
-    """A stream of ids; only the words of ``core`` are counted, the rest is context."""
+    """A stream of ids; windows are counted around the words of ``core``, the rest is context."""
 
     stream: Array
     core: tuple[int, int]
-    #: The segments whose words the core holds: the first, and the one after the last.
+    #: The segments of the core: the first, and the one after the last.
     segments: tuple[int, int]
 
 
@@ -41,16 +45,16 @@ def groups(
     group_tokens: int,
     skip: int = 0,
 ) -> Iterator[Group]:
-    """Cut the corpus, without its first ``skip`` segments, into groups of about ``group_tokens`` tokens.
+    """Divide the corpus, without its first ``skip`` segments, into groups of about ``group_tokens`` tokens.
 
-    A group holds whole segments, at least one, and no more of them than 32 bits can number. How the corpus is grouped
-    changes no sum.
+    A group consists of whole segments, at least one, with no more tokens than 32 bits can number. Grouping does not change
+    the sums.
     """
     pieces = spool.over(selection(vocabulary, options), executor)
     ahead: deque[Array] = deque()
     tail = np.empty(0, dtype=np.int32)
     for _ in range(skip):
-        # The segments before are needed as far as the windows of the first group reach back into them.
+        # Windows of the first group reach back into the skipped segments.
         tail = np.concatenate([tail, next(pieces)])[-options.window :]
     first = skip
     while True:
@@ -90,7 +94,7 @@ def _next(pieces: Iterator[Array], ahead: deque[Array]) -> Array | None:
 
 
 def selection(vocabulary: Vocabulary, options: WindowSettings) -> Callable[[Segment, Start], Array]:
-    """Return what makes a stream of a segment; a document that goes on in the next one has no end mark there."""
+    """Return a function that makes the stream of a segment; a document that continues in the next one gets no end mark."""
     from firthian.kernels.selection import select
 
     table = TypeTable.of_words(vocabulary.words)
@@ -121,6 +125,165 @@ def selection(vocabulary: Vocabulary, options: WindowSettings) -> Callable[[Segm
 
 
 def probability_bounds(keep: Array) -> Array:
-    """Probabilities as bounds on 64 random bits, the same on every machine."""
+    """Return probabilities as bounds on 64 random bits, the same on every machine."""
     scaled = np.floor(keep * 2.0**53).astype(np.uint64) << np.uint64(11)
     return np.where(keep >= 1.0, np.uint64(0xFFFFFFFFFFFFFFFF), scaled).astype(np.uint64)
+
+
+#: The maximum pairs of a range of rows (one row may have more), and tokens of a group of shards.
+RANGE_PAIRS, GROUP_TOKENS = 16_000_000, 1 << 27
+
+#: Tasks per worker, for balance; and the maximum number of tasks that count rows of the same group.
+TASKS_PER_WORKER, MOST_PARTS = 2, 8
+
+#: The maximum number of groups added up at once; more are added in rounds.
+GROUPS_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class RemoteStream:
+    """The stream of a shard on its worker; its size and the ends that windows of its neighbors reach are known here."""
+
+    stream: Handle[Array]
+    size: int
+    head: Array
+    tail: Array
+
+
+class MemoryRun:
+    """Sums in memory, by rows."""
+
+    def __init__(self, block: RowBlock) -> None:
+        self.pointers = np.concatenate([[0], np.cumsum(block.sizes)]).astype(np.int64)
+        self.columns, self.sums = block.columns, block.sums
+
+    def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
+        """Return (pointers, columns, sums) of some rows."""
+        low, high = int(self.pointers[first]), int(self.pointers[last])
+        return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
+
+
+def count_remote(
+    spool: RemoteSpool,
+    vocabulary: Vocabulary,
+    options: WindowSettings,
+    executor: Executor,
+    group_tokens: int,
+    progress: Progress,
+) -> Iterator[RowBlock]:
+    """Count a corpus whose segments are on a cluster; yield its rows in order.
+
+    On one machine all cores count the rows of one group after another. Here a task counts some rows of a group with the
+    same kernels, and the sums of all groups are added in a tree. Sums are integers, so the bytes are the same.
+    """
+    words = len(vocabulary)
+    weights, _ = options.integer_weights()
+    before, after = options.sides(weights)
+    most_pairs = np.minimum(words, vocabulary.counts * (before.size + after.size))
+    streams = _select_remote(spool, vocabulary, options, executor)
+    groups = _group_remote(streams, min(group_tokens, GROUP_TOKENS), executor.workers, options.window)
+    parts = _parts(vocabulary.counts, -(-TASKS_PER_WORKER * executor.workers // len(groups)))
+    ranges = cut_rows(most_pairs, RANGE_PAIRS, [first for first, _ in parts])
+    cuts = [first for first, _ in ranges]
+    within = [[(first, last) for first, last in ranges if part[0] <= first < part[1]] for part in parts]
+    pieces = max(map(len, within))
+
+    def count(item: tuple[list[Handle[Array]], Array, Array, int]) -> tuple[RowBlock | None, ...]:
+        streams_, tail, head, part = item
+        stream = np.concatenate([tail, *(handle.get() for handle in streams_), head])
+        core = (tail.size, stream.size - head.size)
+        blocks = count_blocks(stream, core, words, before, after, Threads(1), cuts=cuts, rows=parts[part])
+        sums = tuple(_by_range(blocks, within[part]))
+        return sums + (None,) * (pieces - len(sums))
+
+    def counted() -> Iterator[tuple[Handle[RowBlock], ...]]:
+        items = [(*group, part) for group, _ in groups for part in range(len(parts))]
+        for number, run in enumerate(executor.map_handles(count, items, pieces)):
+            group, part = divmod(number, len(parts))
+            size = groups[group][1]
+            progress.advance((part + 1) * size // len(parts) - part * size // len(parts))
+            yield run[: len(within[part])]
+
+    if len(groups) == 1:
+        # Nothing to add up: the first rows are written while the next are counted.
+        return (block.get() for run in counted() for block in run)
+    done = [block for run in counted() for block in run]
+    runs = [done[at : at + len(ranges)] for at in range(0, len(done), len(ranges))]
+    while len(runs) > GROUPS_AT_ONCE:
+        batches = [runs[first : first + GROUPS_AT_ONCE] for first in range(0, len(runs), GROUPS_AT_ONCE)]
+        sums = [[run[number] for run in batch] for batch in batches for number in range(len(ranges))]
+        done = [handle for (handle,) in executor.map_handles(lambda item: (_add(item, words),), sums, 1)]
+        runs = [done[at : at + len(ranges)] for at in range(0, len(done), len(ranges))]
+    progress.start("merging")
+    return executor.map(
+        lambda item: _add(item, words), [[run[number] for run in runs] for number in range(len(ranges))]
+    )
+
+
+def _parts(occurrences: Array, number: int) -> list[tuple[int, int]]:
+    """Divide the rows into parts with about the same number of occurrences."""
+    ends = np.cumsum(occurrences)
+    cuts = np.searchsorted(ends, np.arange(1, number) * (ends[-1] / number), side="left") + 1
+    return list(pairwise(np.unique([0, *np.minimum(cuts, ends.size), ends.size]).tolist()))
+
+
+def _select_remote(
+    spool: RemoteSpool, vocabulary: Vocabulary, options: WindowSettings, executor: Executor
+) -> list[RemoteStream]:
+    """Build the streams of all shards on the workers of their segments."""
+    select, window = selection(vocabulary, options), options.window
+
+    def shard(item: tuple[Handle[list[Segment]], list[Start]]) -> tuple[Any, ...]:
+        parts = [select(segment, start) for segment, start in zip(item[0].get(), item[1], strict=True)]
+        stream = np.concatenate([np.empty(0, dtype=np.int32), *parts])
+        return (stream.size, stream[:window].copy(), stream[max(0, stream.size - window) :].copy()), stream
+
+    return [RemoteStream(stream, *facts.get()) for facts, stream in executor.map_handles(shard, spool.items(), 2)]
+
+
+def _group_remote(
+    streams: Sequence[RemoteStream], group_tokens: int, workers: int, window: int
+) -> list[tuple[tuple[list[Handle[Array]], Array, Array], int]]:
+    """Join neighboring shards, with the context that their windows reach: (streams, ids before, ids after) and the size.
+
+    There are no more groups than memory and workers require, since several tasks count rows of the same one. How shards are
+    grouped does not change the sums.
+    """
+    total = sum(stream.size for stream in streams)
+    number = max(1, -(-total // group_tokens), -(-TASKS_PER_WORKER * workers // MOST_PARTS))
+    ends = np.cumsum([stream.size for stream in streams])
+    cuts = np.searchsorted(ends, np.arange(1, number) * (total / number), side="left") + 1
+    groups = []
+    for first, last in pairwise(np.unique([0, *np.minimum(cuts, len(streams)), len(streams)]).tolist()):
+        size = sum(stream.size for stream in streams[first:last])
+        tail, head = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
+        for stream in reversed(streams[:first]):
+            tail = np.concatenate([stream.tail, tail])[-window:]
+            if tail.size == window:
+                break
+        for stream in streams[last:]:
+            head = np.concatenate([head, stream.head])[:window]
+            if head.size == window:
+                break
+        groups.append((([stream.stream for stream in streams[first:last]], tail, head), size))
+    return groups
+
+
+def _by_range(blocks: Iterator[RowBlock], ranges: list[tuple[int, int]]) -> Iterator[RowBlock]:
+    row = ranges[0][0]
+    for _, last in ranges:
+        parts = []
+        while row < last:
+            parts.append(next(blocks))
+            row += parts[-1].sizes.size
+        yield joined(parts)
+
+
+def _add(handles: Sequence[Handle[RowBlock]], words: int) -> RowBlock:
+    """Add up the same rows of several groups."""
+    blocks = [handle.get() for handle in handles]
+    if len(blocks) == 1:
+        return blocks[0]
+    runs: list[Runs] = [MemoryRun(block) for block in blocks]
+    sizes = np.sum([block.sizes for block in blocks], axis=0)
+    return joined(list(merge_blocks(runs, sizes, words, Threads(1))))

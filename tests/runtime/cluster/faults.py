@@ -20,7 +20,7 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import firthian as ft
-from firthian.counts import distributed as apart
+from firthian.counts import streams
 from firthian.runtime.cluster import _quiet
 from firthian.runtime.cluster.executor import RayExecutor
 from firthian.runtime.progress import Silent
@@ -194,7 +194,7 @@ def do(job: str, corpus: Path, target: Path, **how: Any) -> dict[str, bytes]:
 
 def main(lost: str, job: str, folder: Path) -> None:
     files.SHARD_BYTES = readers.SHARD_BYTES = 150_000
-    apart.GROUP_TOKENS = 100_000
+    streams.GROUP_TOKENS = 100_000
     corpus = text(folder / "text.txt")
     wanted = do(job, corpus, folder / "wanted", workers=2)
     cluster = two_nodes()

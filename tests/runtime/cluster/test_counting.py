@@ -1,4 +1,4 @@
-"""Shards counted apart give the bytes of one machine, wherever the text is cut, and wherever it lies."""
+"""Shards counted remotely give the bytes of one machine, wherever the text is cut, and wherever it lies."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import firthian as ft
-from firthian.counts import distributed as apart
+from firthian.counts import streams
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Threads
-from firthian.text import distributed as spools
-from firthian.text import files, readers
+from firthian.text import files, readers, spool
 from firthian.text.files import chunks_between
 from firthian.text.readers import Files
 from firthian.text.segments import cut_segments
@@ -65,22 +64,22 @@ OPTIONS: list[dict[str, Any]] = [
 )
 def test_same_bytes(folder, folder_bytes, monkeypatch, options, shard_bytes, group_tokens, workers):
     cut_into(monkeypatch, shard_bytes)
-    monkeypatch.setattr(apart, "RANGE_PAIRS", 50)
-    monkeypatch.setattr(apart, "GROUPS_AT_ONCE", 3)
-    monkeypatch.setattr(apart, "GROUP_TOKENS", group_tokens)
-    monkeypatch.setattr(spools, "TABLES_AT_ONCE", 2)
+    monkeypatch.setattr(streams, "RANGE_PAIRS", 50)
+    monkeypatch.setattr(streams, "GROUPS_AT_ONCE", 3)
+    monkeypatch.setattr(streams, "GROUP_TOKENS", group_tokens)
+    monkeypatch.setattr(spool, "TABLES_PER_TASK", 2)
     options = {"min_count": 1, **options}
     ft.count(folder / "corpus", folder / "here", **options)
-    ft.count(folder / "corpus", folder / "apart", cluster=Remote(workers), **options)
-    assert folder_bytes(folder / "here") == folder_bytes(folder / "apart")
+    ft.count(folder / "corpus", folder / "remote", cluster=Remote(workers), **options)
+    assert folder_bytes(folder / "here") == folder_bytes(folder / "remote")
     assert not list(folder.glob("*.partial"))
 
 
 def test_documents_are_read_here_and_tokenized_there(folder, folder_bytes):
     documents = ["a b c", "", "b c d e"] * 20
     ft.count(documents, folder / "here", min_count=1)
-    ft.count(documents, folder / "apart", min_count=1, cluster=Remote(2))
-    assert folder_bytes(folder / "here") == folder_bytes(folder / "apart")
+    ft.count(documents, folder / "remote", min_count=1, cluster=Remote(2))
+    assert folder_bytes(folder / "here") == folder_bytes(folder / "remote")
 
 
 def test_training_on_text_whose_segments_lie_elsewhere(folder):
