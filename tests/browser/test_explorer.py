@@ -130,9 +130,9 @@ def test_click_a_point_and_circle_some(visit: Visit, served: Served) -> None:
     page.mouse.click(*place)
     page.wait_for_selector("#panel h2:text-is('violin')")
     assert "guitar" in words_of(page)
-    page.get_by_role("button", name="Zoom near the marked words").click()
-    page.get_by_role("button", name="Show all of the map").click()
-    page.get_by_role("button", name="Circle words with a lasso").click()
+    page.get_by_role("button", name="Zoom to the marked words").click()
+    page.get_by_role("button", name="Show the whole map").click()
+    page.get_by_role("button", name="Select words with a lasso").click()
     box = page.locator("#map").bounding_box()
     left, right = box["x"] + 5, box["x"] + box["width"] - 5
     # Below the buttons; round everything else.
@@ -142,7 +142,7 @@ def test_click_a_point_and_circle_some(visit: Visit, served: Served) -> None:
     for corner in ((left, top), (right, top), (right, bottom), (left + 5, bottom)):
         page.mouse.move(*corner, steps=3)
     page.mouse.up()
-    page.wait_for_selector("#panel h2:has-text('circled')")
+    page.wait_for_selector("#panel h2:has-text('selected')")
     assert "violin" in page.locator("#panel .cloud").inner_text()
     visit.shoot("lasso")
     visit.check(served.url)
@@ -207,7 +207,7 @@ def test_light_and_dark_are_remembered(visit: Visit, served: Served) -> None:
     page = visit.open(served.url)
     ground = "getComputedStyle(document.body).backgroundColor"
     before = page.evaluate(ground)
-    page.get_by_role("button", name="Change between light and dark").click()
+    page.get_by_role("button", name="Switch between light and dark").click()
     changed = page.evaluate(ground)
     assert changed != before
     page.reload()
@@ -257,7 +257,7 @@ def test_a_map_of_many_words(visit: Visit, tmp_path: Path) -> None:
     save(Vectors(rows, Vocabulary([f"word{i}" for i in range(len(rows))])), tmp_path / "v")
     with Served(tmp_path / "v") as server:
         page = visit.open(server.url + "#limit=120000")
-        assert page.locator("#map-said").inner_text() == "120,000 of 120,000 words"
+        assert page.locator("#map-status").inner_text() == "120,000 of 120,000 words"
         drawn = """() => {
           const canvas = document.querySelector("#map canvas");
           const gl = canvas.getContext("webgl2");
@@ -367,7 +367,7 @@ def test_the_map_page_stands_alone(visit: Visit, firth: Any, tmp_path: Path) -> 
     assert firth("map", tmp_path / "v", "-o", tmp_path / "map.html", "--method", "pca").code == 0
     page = visit.open((tmp_path / "map.html").as_uri(), ready="#map canvas")
     page.locator("#find").fill("tea")
-    page.wait_for_function("document.querySelector('#said').textContent.startsWith('among')")
+    page.wait_for_function("document.querySelector('#status').textContent.startsWith('cluster')")
     visit.shoot("map-page")
     assert page.evaluate("window.hacked === undefined")
     visit.check("file:")
@@ -383,4 +383,4 @@ def test_the_map_page_finds_a_word_behind_many_that_begin_with_it(visit: Visit, 
     for typed in ("tea", "Tea"):
         page.locator("#find").fill(typed)
         # its group is named by its words, and tea is alone in its own
-        page.wait_for_function("word => document.querySelector('#said').textContent.includes(word)", arg=typed)
+        page.wait_for_function("word => document.querySelector('#status').textContent.includes(word)", arg=typed)

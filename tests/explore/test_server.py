@@ -382,7 +382,7 @@ def test_only_so_much_work_waits() -> None:
     jobs, go = BackgroundJobs(), threading.Event()
     started = [jobs.ask(key, lambda _: go.wait(30)) for key in range(_MOST_UNFINISHED)]
     assert jobs.ask(0, lambda _: None) is started[0]
-    with pytest.raises(FirthianError, match="too much work"):
+    with pytest.raises(FirthianError, match="too many jobs"):
         jobs.ask("one more", lambda _: None)
     go.set()
     assert all(job.finished.wait(30) for job in started)

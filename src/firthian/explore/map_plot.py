@@ -105,7 +105,7 @@ _PAGE = """<!doctype html>
 {style}
 </style></head><body class="standalone">
 <header><h1>{title}</h1><label>Find <input id="find" type="search" autocomplete="off" spellcheck="false"
-list="none"></label><p id="said" role="status"></p></header>
+list="none"></label><p id="status" role="status"></p></header>
 <main id="map"></main>
 <script type="application/json" id="data">{data}</script>
 <script type="module">

@@ -1,7 +1,7 @@
-// Lists of words with bars, and intervals where a model knows how sure it is.
+// Lists of words with bars, and with intervals if the model has them.
 import { h } from "./dom.js";
 
-/** A list of {word, score, low?, high?}; `most` is the score of a full bar, `note(item)` a remark after the word. */
+/** A list of {word, score, low?, high?}; `most` is the score of a full bar, `note(item)` a note after the word. */
 export function bars(items, { onWord, most = 1, digits = 3, note } = {}) {
   return h("ol", { class: note ? "bars noted" : "bars" }, items.map((item) => {
     const share = (value) => `${Math.min(100, Math.max(0, (100 * value) / most))}%`;

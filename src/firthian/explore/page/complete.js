@@ -1,10 +1,10 @@
-// A field that completes words: the ARIA combobox pattern, with arrows, Enter and Escape.
+// An input that completes words: the ARIA combobox pattern, with arrows, Enter and Escape.
 import { ask } from "./api.js";
 import { h } from "./dom.js";
 
 let fields = 0;
 
-/** Turns an input into a field with completion; `model()` names the model, `onChoose(word)` hears the choice. */
+/** Adds completion to an input; `model()` names the model, `onChoose(word)` receives the choice. */
 export function completing(input, model, onChoose) {
   const list = h("ul", { class: "options", role: "listbox", id: `options-${++fields}`, "aria-label": "Words", hidden: true });
   for (const [name, value] of Object.entries({
@@ -79,7 +79,7 @@ export function completing(input, model, onChoose) {
   return input;
 }
 
-/** A labeled field with completion, for a form in a panel. */
+/** A labeled input with completion, for a form in a panel. */
 export function wordField(label, value, model, onChoose) {
   const input = h("input", { value: value ?? "", id: `field-${fields + 1}` });
   const field = h("div", { class: "field" }, input);

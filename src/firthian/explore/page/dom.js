@@ -1,6 +1,6 @@
-// Builds elements. Text is always text: nothing here, or anywhere in this page, reads markup from data.
+// Builds elements. Data is always inserted as text, never as markup, here and everywhere in this page.
 
-/** Makes an element; properties become attributes, `on…` ones listeners; children are elements or text. */
+/** Builds an element; properties become attributes, `on…` ones listeners; children are elements or text. */
 export function h(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -12,7 +12,7 @@ export function h(name, properties = {}, ...children) {
   return element;
 }
 
-/** Shows an error with its hint; words the hint suggests can be clicked. */
+/** Builds an error message with its hint; suggested words are clickable. */
 export function problem(error, onWord) {
   const parts = [];
   const suggested = /^did you mean (.+)\?$/.exec(error.hint ?? "");

@@ -1,4 +1,4 @@
-// The page: the word, the model, the tabs and the map, all from the state in the address.
+// The page: word, model, tabs and map, all driven by the state in the URL.
 import { ask } from "./api.js";
 import { completing } from "./complete.js";
 import { busy, h, problem } from "./dom.js";
@@ -20,7 +20,7 @@ const TABS = [
   ["certainty", "Certainty", views.certainty, (facts) => facts.models.some((one) => one.uncertainty)],
   ["evaluation", "Scores", views.evaluation],
 ];
-const METHODS = { pca: "PCA (at once)", tsne: "t-SNE", umap: "UMAP" };
+const METHODS = { pca: "PCA (fast)", tsne: "t-SNE", umap: "UMAP" };
 const LIMITS = [1000, 5000, 20000, 50000, 100000, 400000];
 
 let facts = { models: [], counts: false, limits: {} };
@@ -33,7 +33,7 @@ const map = new WordMap(byId("map"), {
   onPick: (picked) => go(picked),
   onLasso: (words) => {
     asking?.abort();
-    show([h("h2", {}, `${words.length.toLocaleString("en")} words circled`), wordList(words.slice(0, 300))]);
+    show([h("h2", {}, `${words.length.toLocaleString("en")} words selected`), wordList(words.slice(0, 300))]);
   },
 });
 
@@ -46,7 +46,7 @@ const modelName = () => {
   return facts.models.some((one) => one.name === wanted) ? wanted : facts.models[0]?.name;
 };
 
-/** Asks about a word, in the tab that is open if it is about words. */
+/** Shows a word, in the open tab if that is about a single word. */
 function go(next) {
   const tab = read().tab;
   change({ word: next, tab: ["models", "contexts"].includes(tab) ? tab : "" });
@@ -106,7 +106,7 @@ byId("tabs").addEventListener("keydown", (event) => {
   tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length].click();
 });
 
-/** A choice of numbers of words that makes sense for this vocabulary. */
+/** Choices for the number of words, given the size of the vocabulary. */
 function limits(method) {
   const size = facts.models.find((one) => one.name === modelName())?.words ?? 0;
   const most = Math.min(size, method === "pca" ? facts.limits.points : facts.limits.embedded);
@@ -128,26 +128,26 @@ async function drawMap(state) {
   drawing?.abort();
   drawing = new AbortController();
   const { signal } = drawing;
-  const said = byId("map-said");
-  said.textContent = "drawing …";
+  const status = byId("map-status");
+  status.textContent = "drawing …";
   try {
     const data = await ask("map", { model, method, limit }, {
       signal,
-      onProgress: (job) => { said.textContent = `${job.stage}${job.share === null ? "" : ` ${Math.round(100 * job.share)} %`} …`; },
+      onProgress: (job) => { status.textContent = `${job.stage}${job.share === null ? "" : ` ${Math.round(100 * job.share)} %`} …`; },
     });
     if (signal.aborted) return;
     map.setData(data);
-    said.textContent = `${data.words.length.toLocaleString("en")} of ${data.total.toLocaleString("en")} words`;
+    status.textContent = `${data.words.length.toLocaleString("en")} of ${data.total.toLocaleString("en")} words`;
     byId("map").dataset.ready = key;
   } catch (error) {
     if (error.name === "AbortError" || signal.aborted) return;
     drawn = "";
-    said.textContent = `${error.message} ${error.hint ?? ""}`;
+    status.textContent = `${error.message} ${error.hint ?? ""}`;
   }
 }
 
 function update(state) {
-  // What somebody is typing stays until there is another question.
+  // Keep what the user is typing until another word is shown.
   if (state.word !== asked || document.activeElement !== word) word.value = state.word ?? "";
   asked = state.word;
   document.title = state.word ? `${state.word} – Firthian` : "Firthian explorer";
@@ -160,7 +160,7 @@ function update(state) {
   drawMap(state);
 }
 
-/** Looks from time to time whether vectors changed on disk. */
+/** Polls for vectors that changed on disk. */
 async function watch() {
   try {
     const fresh = await ask("models");
@@ -170,7 +170,7 @@ async function watch() {
     if (changed.length) update(read());
     notice.hidden = !changed.length && !trouble;
     if (trouble) notice.textContent = `${trouble.name} ${trouble.trouble}`;
-    else if (changed.length) notice.textContent = `${changed.join(", ")} changed on disk: you see the new vectors.`;
+    else if (changed.length) notice.textContent = `${changed.join(", ")} changed on disk and was reloaded.`;
   } catch (error) {
     notice.hidden = false;
     notice.textContent = `${error.message} ${error.hint ?? ""}`;

@@ -1,4 +1,4 @@
-// A map of words: move, zoom, point, pick, lasso. Draws points (points.js) and, above them, labels and marks.
+// A map of words: pan, zoom, hover, click, lasso. Draws points (points.js) and, above them, labels and marks.
 import { groupColor, letterColor } from "./colors.js";
 import { Points } from "./points.js";
 import { Boxes, inside } from "./placing.js";
@@ -8,7 +8,7 @@ const MOST_TRIED = 2500;
 const REACH = 14;
 
 export class WordMap {
-  /** `onPick(word)` when a point is clicked, `onLasso(words)` when some are circled. */
+  /** `onPick(word)` is called when a point is clicked, `onLasso(words)` when words are selected by lasso. */
   constructor(container, { onPick, onLasso } = {}) {
     this.container = container;
     this.onPick = onPick ?? (() => {});
@@ -24,18 +24,18 @@ export class WordMap {
     this.high = container.appendChild(document.createElement("canvas"));
     this.high.tabIndex = 0;
     this.high.setAttribute("role", "application");
-    this.high.setAttribute("aria-label", "Map of words. Arrows move it, plus and minus zoom, 0 shows all of it.");
+    this.high.setAttribute("aria-label", "Map of words. Arrow keys pan, plus and minus zoom, 0 shows the whole map.");
     this.tip = container.appendChild(document.createElement("div"));
     this.tip.className = "tip";
     this.tip.hidden = true;
     this.tools = container.appendChild(document.createElement("div"));
     this.tools.className = "tools";
-    this.lassoButton = this.addTool("lasso", "Circle words with a lasso", () => this.setLasso(!this.lasso));
+    this.lassoButton = this.addTool("lasso", "Select words with a lasso", () => this.setLasso(!this.lasso));
     this.lassoButton.setAttribute("aria-pressed", "false");
     this.addTool("+", "Zoom in", () => this.zoom(1.5));
     this.addTool("−", "Zoom out", () => this.zoom(1 / 1.5));
-    this.addTool("near", "Zoom near the marked words", () => this.showMarked());
-    this.addTool("all", "Show all of the map", () => this.showAll());
+    this.addTool("near", "Zoom to the marked words", () => this.showMarked());
+    this.addTool("all", "Show the whole map", () => this.showAll());
     this.points = new Points(this.low);
     this.points.onRestored = () => this.redraw();
     this.ink = this.high.getContext("2d");
@@ -55,7 +55,7 @@ export class WordMap {
     return button;
   }
 
-  /** Takes the answer of /api/map. */
+  /** Sets the result of /api/map. */
   setData(data) {
     this.data = { ...data, x: Float32Array.from(data.x), y: Float32Array.from(data.y) };
     this.places = new Map(data.words.map((word, i) => [word, i]));
@@ -66,7 +66,7 @@ export class WordMap {
     this.mark(this.wanted);
   }
 
-  /** Marks some words with rings and bold labels; the first one is the word in question. */
+  /** Marks words with rings and bold labels; the first is the current word. */
   mark(words, center = false) {
     this.wanted = words;
     this.marked = words.map((word) => this.places?.get(word)).filter((i) => i !== undefined);
@@ -106,7 +106,7 @@ export class WordMap {
     this.redraw();
   }
 
-  /** Zooms so that the marked words fill the picture. */
+  /** Zooms to the marked words. */
   showMarked() {
     if (!this.marked.length) return;
     this.fit(ends(this.marked.map((i) => this.data.x[i])), ends(this.marked.map((i) => this.data.y[i])), 0.75);
@@ -152,7 +152,7 @@ export class WordMap {
     ];
   }
 
-  /** The point nearest to a place on the screen, within reach, or -1. */
+  /** The nearest point to a screen position, within reach, or -1. */
   nearest(px, py) {
     if (!this.data) return -1;
     const { width, height } = this.size();
@@ -342,7 +342,7 @@ export class WordMap {
     return true;
   }
 
-  /** The region where a Bayesian model believes the word to be. */
+  /** The credible region of a word of a Bayesian model. */
   drawEllipse(i, px, py) {
     const shape = this.data.ellipses?.[i];
     if (!shape) return;
@@ -372,7 +372,7 @@ export class WordMap {
   }
 }
 
-/** The ends of the middle 99.8 % of values, so that one stray point does not shrink the map. */
+/** The range of the middle 99.8 % of values, so that an outlier does not shrink the map. */
 function ends(values) {
   const sorted = Float32Array.from(values).sort();
   const skip = Math.floor(sorted.length * 0.001);

@@ -1,8 +1,8 @@
-// Labels that do not cover each other: important ones first, each at the first free place beside its point.
+// Labels that do not overlap: important ones first, each at the first free position next to its point.
 
 const CELL = 64;
 
-/** Boxes that are taken, sorted into cells so that only near ones are compared. */
+/** Occupied boxes, in a grid of cells so that only nearby ones are compared. */
 export class Boxes {
   constructor(width, height) {
     this.width = width;
@@ -10,7 +10,7 @@ export class Boxes {
     this.cells = new Map();
   }
 
-  /** Adds a box if it is inside and covers no other. */
+  /** Adds a box if it is inside and overlaps no other. */
   put(left, top, width, height) {
     const right = left + width;
     const bottom = top + height;
@@ -31,7 +31,7 @@ export class Boxes {
     return true;
   }
 
-  /** Finds room for a label beside a point: right, left, above, below; gives its left and top, or null. */
+  /** Finds room for a label next to a point: right, left, above, below; returns its left and top, or null. */
   beside(x, y, width, height, gap = 5) {
     const places = [
       [x + gap, y - height / 2], [x - gap - width, y - height / 2],

@@ -1,4 +1,4 @@
-// Many points on a canvas: WebGL where there is one, so that 100,000 of them move smoothly; else plain drawing.
+// Points on a canvas: by WebGL, which moves 100,000 of them smoothly, or else in 2D.
 import { groupColor, groupRgb } from "./colors.js";
 
 const VERTEX = `#version 300 es
@@ -22,7 +22,7 @@ void main() {
   color = vec4(tint * inside, inside);
 }`;
 
-/** Draws points; `view` is {x, y, scale}: the middle of the picture, and pixels to a unit. */
+/** Draws points; `view` is {x, y, scale}: the center of the picture, and pixels per unit. */
 export class Points {
   constructor(canvas) {
     this.canvas = canvas;
@@ -58,7 +58,7 @@ export class Points {
     this.buffers = { place: gl.createBuffer(), shade: gl.createBuffer() };
   }
 
-  /** Takes the coordinates (two Float32Arrays) and the group of each point. */
+  /** Sets the coordinates (two Float32Arrays) and the group of each point. */
   set(x, y, groups) {
     this.data = [x, y, groups];
     this.number = x.length;
@@ -82,7 +82,7 @@ export class Points {
     fill("shade", shades, 3, gl.UNSIGNED_BYTE, true);
   }
 
-  /** Draws everything; `size` in CSS pixels, `ratio` device pixels to one of them. */
+  /** Draws everything; `size` in CSS pixels, `ratio` is device pixels per CSS pixel. */
   draw(view, size, opacity, ratio) {
     const { width, height } = this.canvas;
     if (this.gl) {

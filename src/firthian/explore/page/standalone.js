@@ -1,21 +1,21 @@
-// The page that `firth map` writes: one map, a field to find a word, and what was circled.
+// The page that `firth map` writes: a map, a search field, and the words selected by lasso.
 import { WordMap } from "./map.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const find = document.getElementById("find");
-const said = document.getElementById("said");
+const status = document.getElementById("status");
 const map = new WordMap(document.getElementById("map"), {
   onPick: (word) => {
     find.value = word;
     seek();
   },
   onLasso: (words) => {
-    said.textContent = words.length ? `${words.length} words: ${words.slice(0, 40).join(", ")}` : "";
+    status.textContent = words.length ? `${words.length} words: ${words.slice(0, 40).join(", ")}` : "";
   },
 });
 map.setData(data);
 
-/** Marks the words that begin with what was typed; an exact one comes first, and before it one with the same capitals. */
+/** Marks the words that start with the typed text; exact matches come first, those of the same case before others. */
 function seek() {
   const typed = find.value.trim();
   const wanted = typed.toLowerCase();
@@ -24,7 +24,7 @@ function seek() {
   const found = begun.sort((a, b) => rank(b) - rank(a)).slice(0, 30);
   map.mark(found, true);
   const i = found.length ? data.words.indexOf(found[0]) : -1;
-  said.textContent = wanted && !found.length ? "no such word here" : i < 0 ? "" : `among: ${data.names[data.groups[i]]}`;
+  status.textContent = wanted && !found.length ? "no such word on this map" : i < 0 ? "" : `cluster: ${data.names[data.groups[i]]}`;
 }
 
 find.addEventListener("input", seek);

@@ -1,4 +1,4 @@
-// What is shown, kept in the address after the #, so that a link brings it back.
+// The state of the page, kept in the URL fragment, so that a link restores it.
 
 const listeners = new Set();
 
@@ -6,23 +6,23 @@ export function read() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
 
-/** Changes some of the state; `quiet` does not add a step to the browser's history. */
+/** Changes parts of the state; `quiet` adds no entry to the browser's history. */
 export function change(changes, quiet = false) {
   const next = { ...read(), ...changes };
   for (const key of Object.keys(next)) if (next[key] === "" || next[key] === undefined) delete next[key];
   const hash = `#${new URLSearchParams(next)}`;
   if (hash === location.hash || (hash === "#" && !location.hash)) return;
   history[quiet ? "replaceState" : "pushState"](null, "", hash);
-  tell();
+  notify();
 }
 
 export function listen(listener) {
   listeners.add(listener);
 }
 
-function tell() {
+function notify() {
   for (const listener of listeners) listener(read());
 }
 
-addEventListener("popstate", tell);
-addEventListener("hashchange", tell);
+addEventListener("popstate", notify);
+addEventListener("hashchange", notify);

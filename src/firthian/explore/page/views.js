@@ -1,4 +1,4 @@
-// What the panel shows: one function for each tab. A view gets the state and tools, and fills the panel.
+// The views of the panel, one function per tab: each gets the state and tools, and returns elements.
 import { ask } from "./api.js";
 import { bars } from "./bars.js";
 import { wordField } from "./complete.js";
@@ -9,7 +9,7 @@ const EXAMPLES = ["music", "river", "king", "science"];
 function welcome(tools) {
   return h("div", { class: "welcome" },
     h("p", { class: "lead" }, "You shall know a word by the company it keeps."),
-    h("p", {}, "Type a word above, or pick one on the map. Try ",
+    h("p", {}, "Type a word above, or click one on the map. Try ",
       EXAMPLES.map((word, i) => [i ? ", " : "", h("button", { type: "button", class: "word", onClick: () => tools.go(word) }, word)]).flat(),
       "."),
     h("p", { class: "soft" }, "Keys: / to search, arrows and Enter to choose, and on the map arrows, +, − and 0."),
@@ -23,8 +23,8 @@ export async function neighbors(state, tools) {
   const facts = found.count ? `seen ${found.count.toLocaleString("en")} times, ` : "";
   return [
     h("h2", {}, found.word),
-    h("p", { class: "soft" }, `${facts}number ${found.rank.toLocaleString("en")} of the vocabulary`),
-    found.neighbors.length ? bars(found.neighbors, { onWord: tools.go }) : h("p", {}, "Its vector is zero: it has no neighbors."),
+    h("p", { class: "soft" }, `${facts}rank ${found.rank.toLocaleString("en")} in the vocabulary`),
+    found.neighbors.length ? bars(found.neighbors, { onWord: tools.go }) : h("p", {}, "Its vector is zero, so it has no neighbors."),
   ];
 }
 
@@ -61,7 +61,7 @@ export async function pair(state, tools) {
   const form = h("form", { class: "pair", onSubmit: (event) => { event.preventDefault(); compare(); } },
     first.element, second.element, h("button", { type: "submit" }, "Compare"));
   const parts = [h("h2", {}, "Two words"), form];
-  if (!(state.word && state.with)) return [...parts, h("p", { class: "soft" }, "How alike are two words, and which neighbors do they share?")];
+  if (!(state.word && state.with)) return [...parts, h("p", { class: "soft" }, "How similar are two words, and which neighbors do they share?")];
   tools.show(parts);
   const model = tools.model();
   const [alike, one, other] = await Promise.all([
@@ -77,7 +77,7 @@ export async function pair(state, tools) {
   const range = alike.low === undefined ? "" : `, 90 % interval ${alike.low.toFixed(2)} to ${alike.high.toFixed(2)}`;
   return [...parts,
     h("p", { class: "figure" }, h("strong", {}, alike.similarity.toFixed(3)), ` cosine of ${state.word} and ${state.with}${range}`),
-    h("h3", {}, shared.length ? "Neighbors of both" : "They share no near neighbors."),
+    h("h3", {}, shared.length ? "Shared neighbors" : "They share no near neighbors."),
     bars(shared, { onWord: tools.go }),
   ];
 }
@@ -88,7 +88,7 @@ export async function models(state, tools) {
   const second = others.some((one) => one.name === state.other) ? state.other : others[0].name;
   const choice = h("select", { id: "other", onChange: (event) => tools.change({ other: event.target.value }) },
     others.map((one) => h("option", { selected: one.name === second, value: one.name }, one.name)));
-  const parts = [h("h2", {}, state.word ? `“${state.word}” in two models` : "Two models"), h("label", { class: "choice" }, "Compared with ", choice)];
+  const parts = [h("h2", {}, state.word ? `“${state.word}” in two models` : "Two models"), h("label", { class: "choice" }, "Compare with ", choice)];
   if (!state.word) return [...parts, h("p", { class: "soft" }, "Type a word above.")];
   const found = await ask("compare", { word: state.word, first: tools.model(), second, topn: 20 }, tools);
   tools.mark([state.word, ...found.sides[0].map((item) => item.word)]);
@@ -100,19 +100,19 @@ export async function models(state, tools) {
   return [...parts,
     h("p", { class: "figure" }, h("strong", {}, `${found.shared} of ${found.sides[0].length}`), " neighbors are the same"),
     h("div", { class: "sides" }, column(0), column(1)),
-    h("p", { class: "soft" }, "The number says at which place the other model has the word."),
+    h("p", { class: "soft" }, "The number is the word's rank in the other model."),
   ];
 }
 
 function moved(item, beyond) {
-  if (!item.known) return "not there";
+  if (!item.known) return "unknown";
   if (item.other_rank === null) return `> ${beyond}`;
   if (item.other_rank === item.rank) return "same";
   return `${item.other_rank > item.rank ? "↓" : "↑"} ${item.other_rank}`;
 }
 
 export async function contexts(state, tools) {
-  if (!tools.hasCounts) return h("p", {}, "Start with ", h("code", {}, "firth explore VECTORS --counts COUNTS"), " to see the company a word keeps.");
+  if (!tools.hasCounts) return h("p", {}, "Start with ", h("code", {}, "firth explore VECTORS --counts COUNTS"), " to see the contexts of a word.");
   if (!state.word) return welcome(tools);
   const order = state.order === "count" ? "count" : "pmi";
   const choice = h("select", { id: "order", onChange: (event) => tools.change({ order: event.target.value }) },
@@ -121,22 +121,22 @@ export async function contexts(state, tools) {
   const items = found.contexts.map((one) => ({ ...one, score: order === "pmi" ? one.pmi : one.count }));
   tools.mark([state.word, ...items.map((item) => item.word)]);
   return [
-    h("h2", {}, `The company of “${state.word}”`),
-    h("label", { class: "choice" }, "Ordered by ", choice),
+    h("h2", {}, `Contexts of “${state.word}”`),
+    h("label", { class: "choice" }, "Order by ", choice),
     items.length ? bars(items, {
       onWord: tools.go, most: Math.max(...items.map((item) => item.score), 1e-9), digits: order === "pmi" ? 2 : 0,
       note: (item) => (order === "pmi" ? `${Math.round(item.count).toLocaleString("en")} times` : `PMI ${item.pmi.toFixed(2)}`),
-    }) : h("p", {}, "No context was counted often enough."),
+    }) : h("p", {}, "No context word is frequent enough."),
   ];
 }
 
 export async function evaluation(state, tools) {
   const status = busy("Evaluating …");
-  tools.show([h("h2", {}, "How good is it?"), status]);
+  tools.show([h("h2", {}, "Scores"), status]);
   const found = await ask("evaluation", { model: tools.model() }, { ...tools, onProgress: (job) => { status.textContent = `${job.stage} …`; } });
   const head = ["set", "measure", "value", "95 % interval", "covered"];
   return [
-    h("h2", {}, `How good is ${found.model}?`),
+    h("h2", {}, `Scores of ${found.model}`),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores" }, h("table", {},
       h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, found.rows.map((row) => h("tr", {},
@@ -149,22 +149,22 @@ export async function evaluation(state, tools) {
 
 export async function certainty(state, tools) {
   const found = await ask("uncertain", { topn: 30, model: tools.model() }, tools);
-  // Excess is the logarithm of the variance over that of words as frequent.
+  // Excess is the log ratio of the variance to that of equally frequent words.
   const items = found.words.map((one) => ({ word: one.word, score: Math.exp(one.excess ?? 0), count: one.count }));
   tools.mark(found.words.map((one) => one.word));
   return [
     h("h2", {}, "Least certain words"),
-    h("p", { class: "soft" }, "Less certain than other words that occur as often: so many times their variance."),
+    h("p", { class: "soft" }, "Variance relative to equally frequent words."),
     bars(items, {
       onWord: tools.go, most: Math.max(...items.map((item) => item.score), 1e-9), digits: 2,
       note: (item) => `seen ${item.count.toLocaleString("en")} times`,
     }),
     found.log_precisions.length ? [h("h3", {}, "Relevance of the dimensions"),
-      h("p", { class: "soft" }, "A square for each dimension, the most used first; small ones are as good as switched off."), hinton(found.log_precisions)] : null,
+      h("p", { class: "soft" }, "One square per dimension, the most relevant first; the smallest are practically switched off."), hinton(found.log_precisions)] : null,
   ].flat();
 }
 
-/** A Hinton diagram: a square for each dimension, its area the prior variance on a logarithmic scale. */
+/** A Hinton diagram: one square per dimension, its area the prior variance on a log scale. */
 function hinton(values) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const spread = high - low || 1;
