@@ -22,7 +22,7 @@ DIMENSION = 8
 
 
 def corpus() -> list[str]:
-    """Sentences of one topic each: words of a topic stand beside each other, never beside those of another."""
+    """Return sentences of one topic each: words of different topics never co-occur."""
     rng = np.random.default_rng(0)
     shares = 1 / np.arange(2, WORDS_A_TOPIC + 2)
     shares /= shares.sum()
@@ -33,7 +33,7 @@ def corpus() -> list[str]:
 
 
 def fit(recipe: Recipe, text: list[str], dimension: int = DIMENSION, **arguments):
-    """Train, from counts, from the tokens themselves, or from vectors, as the recipe likes."""
+    """Train from counts, tokens or vectors, whichever the recipe needs."""
     size = dimension if recipe.dimension else None
     if recipe.source == "vectors":
         return ft.train(given(tuple(text)), recipe.name, vector_size=size, **arguments)
@@ -95,7 +95,7 @@ def test_it_fits(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_words_of_a_topic_are_alike(name):
+def test_words_of_a_topic_are_similar(name):
     vectors = fitted(name)
     matrix = dense(vectors).astype(np.float64)
     matrix = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
@@ -131,32 +131,32 @@ def test_the_seed_gives_the_same_bytes_for_any_number_of_workers(name):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", [["a b"], ["a b c a b c c"]], ids=["two words", "three words"])
-def test_a_tiny_vocabulary_works_or_is_told(name, text):
-    works_or_tells(find_recipe(name), text, 2)
+def test_a_tiny_vocabulary_works_or_raises(name, text):
+    works_or_raises(find_recipe(name), text, 2)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", [["a"], ["a a a"]], ids=["one token", "one word"])
-def test_one_word_works_or_is_told(name, text):
-    works_or_tells(find_recipe(name), text, 1)
+def test_one_word_works_or_raises(name, text):
+    works_or_raises(find_recipe(name), text, 1)
 
 
-def works_or_tells(recipe: Recipe, text: list[str], dimension: int) -> None:
-    told = None
+def works_or_raises(recipe: Recipe, text: list[str], dimension: int) -> None:
+    raised = None
     try:
         vectors = fit(recipe, text, dimension)
     except FirthianError as error:
-        told = error
-    if told is not None:
-        assert told.message
-        assert told.hint
+        raised = error
+    if raised is not None:
+        assert raised.message
+        assert raised.hint
         return
     assert np.isfinite(dense(vectors)).all()
     assert len(vectors) == len(set(text[0].split()))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_word_without_company_does_no_harm(name):
+def test_a_word_without_neighbors_does_no_harm(name):
     vectors = fit(find_recipe(name), [*corpus(), "lonely"])
     assert "lonely" in vectors.vocabulary
     assert np.isfinite(dense(vectors)).all()
@@ -212,7 +212,7 @@ def test_options_without_effect_are_refused(recipe, idle, other):
     assert chosen.settings(everything) == everything
 
 
-def test_options_that_wait_for_another_name_one_there_is():
+def test_options_that_depend_on_another_name_an_existing_one():
     for recipe in RECIPES:
         for option in recipe.options.values():
             if option.only_with is not None and option.only_with[0] in recipe.options:
@@ -249,6 +249,6 @@ def test_a_dry_run_knows_every_recipe(name):
 
 
 @pytest.mark.parametrize("name", [recipe.name for recipe in RECIPES if recipe.source != "vectors"])
-def test_words_that_are_all_alone_have_no_vectors(name):
+def test_text_without_pairs_is_refused(name):
     with pytest.raises(FirthianError, match="no pair of words"):
         fit(find_recipe(name), [f"w{number}" for number in range(40)], dimension=1)

@@ -82,7 +82,7 @@ def _reach(bits: np.uint64, reaches: Array) -> int:
 @njit(cache=True, nogil=True, inline="always")
 def _neighbors(stream: Array, t: int, reach: int, before: bool, after: bool, near: Array) -> int:
     """Write the words within reach of position t to ``near``, nearest first, left before right; return their number."""
-    found = 0
+    count = 0
     for side in range(2):
         if not (before if side == 0 else after):
             continue
@@ -91,9 +91,9 @@ def _neighbors(stream: Array, t: int, reach: int, before: bool, after: bool, nea
             if s < 0 or s >= stream.size or stream[s] == DOCUMENT_END:
                 break
             if stream[s] >= 0:
-                near[found] = stream[s]
-                found += 1
-    return found
+                near[count] = stream[s]
+                count += 1
+    return count
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -236,17 +236,17 @@ def cbow_steps(
             continue
         bits = counter_random(seed, epoch, np.uint64(position + t - first))
         reach = _reach(bits, reaches)
-        found = _neighbors(stream, t, reach, before, after, near)
-        if found == 0:
+        neighbors = _neighbors(stream, t, reach, before, after, near)
+        if neighbors == 0:
             continue
         positions += 1
         mean[:] = 0
         error[:] = 0
-        for n in range(found):
+        for n in range(neighbors):
             u = words[np.uint64(near[n])]
             for k in range(width):
                 mean[k] += u[k]
-        share = np.float32(1) / np.float32(found)
+        share = np.float32(1) / np.float32(neighbors)
         for k in range(width):
             mean[k] *= share
         for n in range(negative + 1):
@@ -270,7 +270,7 @@ def cbow_steps(
                 error[k] += step * c_k
                 c[k] = c_k + step * mean[k]
             loss -= np.log(np.float64(chance))
-        for n in range(found):
+        for n in range(neighbors):
             u = words[np.uint64(near[n])]
             for k in range(width):
                 u[k] += error[k]

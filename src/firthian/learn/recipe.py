@@ -1,4 +1,4 @@
-"""A recipe pairs a model with a solver under a name, and says how to count for them."""
+"""A recipe pairs a model with a solver under a name, with settings for counting."""
 
 from __future__ import annotations
 

@@ -32,4 +32,4 @@ def find_recipe(name: str) -> Recipe:
     for recipe in RECIPES:
         if name == recipe.name or name in recipe.aliases:
             return recipe
-    raise FirthianError(f"there is no recipe {name!r}", hint=suggest(name, recipe_names()))
+    raise FirthianError(f"unknown recipe {name!r}", hint=suggest(name, recipe_names()))

@@ -298,7 +298,7 @@ def test_nothing_is_left_on_disk(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ft.FirthianError, match="larger than the vocabulary"):
         ft.train(two_topics(), "sgns-sgd", vector_size=400, counting=COUNTING)
-    with pytest.raises(ft.FirthianError, match="min_count 10000"):
+    with pytest.raises(ft.FirthianError, match="min_count=10000"):
         ft.train(two_topics(), "sgns-sgd", counting={"min_count": 10_000})
     assert list(tmp_path.iterdir()) == []
 

@@ -1,12 +1,12 @@
 """Canonical correlation analysis between words and contexts: Stratos et al.'s, and the two of Eigenwords.
 
 A token is a pair of indicator vectors: its word, and its context. Their covariances are counts: of the words
-``diag(x_i)``, of the contexts (taken as diagonal, as both papers do) ``diag(x_j)``, between them ``X``. CCA whitens
+``diag(x_i)``, of the contexts (assumed diagonal, as in both papers) ``diag(x_j)``, between them ``X``. CCA whitens
 both sides and takes the singular value decomposition of
 
     Omega = diag(x_i)^(-1/2) · X · diag(x_j)^(-1/2)
 
-whose left singular vectors give the words. Its first singular value is 1 and belongs to the vectors
+whose left singular vectors are the words. Its first singular value is 1 and belongs to the vectors
 ``sqrt(x_i)``, ``sqrt(x_j)``: chance.
 
 Counts are heavy-tailed, so every count, marginals included, is first raised to ``count_power`` (Stratos et al. 2015:
@@ -81,7 +81,7 @@ class TwoStepCCA(_Eigenwords):
 
     Step one is the CCA of the left words L and the right words R of a token. Their covariance is the number of times
     a word stands before another, which the directional counts hold (neighboring words too, which the paper
-    omits). It gives projections ``P_L``, ``P_R`` to d numbers and canonical correlations s. Step two is the CCA of the
+    omits). It yields projections ``P_L``, ``P_R`` to d dimensions and canonical correlations s. Step two is the CCA of the
     word and the state ``S = [P_L'L, P_R'R]``. In canonical coordinates the covariance of the state needs no counting:
 
         C_SS = [ I       diag(s) ]        so that  C_SS^(-1/2)  mixes only the two numbers of one canonical pair.

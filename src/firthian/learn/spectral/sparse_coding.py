@@ -31,13 +31,13 @@ class TrainedVectors:
 
 
 class SparseCoding:
-    """Codes each vector by few rows of a dictionary D: ``min 1/2 |X - A D|² + l1·|A|_1``, rows of D of length 1 at most.
+    """Codes each vector by a few rows of a dictionary D: ``min 1/2 |X - A D|² + l1·|A|_1``, rows of D no longer than 1.
 
     ``nonnegative`` keeps codes from being negative (the paper's "B" comes from rounding such codes to 0 and 1).
     Steps alternate between codes, by coordinate descent word by word, and the dictionary, by block coordinate
     descent over its rows (Mairal et al. 2010); neither can raise the objective. The paper bounds D by a ridge and
     descends by stochastic gradients; bounding the length of each row is equivalent for a suitable ridge, with one
-    parameter less.
+    fewer parameter.
     """
 
     def __init__(

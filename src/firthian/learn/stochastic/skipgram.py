@@ -93,7 +93,7 @@ class SkipGram:
         #: The expected number of tokens per epoch.
         self.epoch_tokens = float(np.sum(tokens.vocabulary.counts * keep))
         self.most_samples = 2 * options.window * (1 + negative)
-        self._room: tuple[Array, Array, Array] | None = None
+        self._buffers: tuple[Array, Array, Array] | None = None
 
     def stretch_tokens(self, epochs: int) -> int:
         """Return the maximum number of tokens in a stretch."""
@@ -124,7 +124,7 @@ class SkipGram:
             return float(loss), int(positions)
         length = stretch.last - stretch.first
         block = -(-length // PARTS)
-        raw, samples, starts = self._make_room(block)
+        raw, samples, starts = self._make_buffers(block)
 
         def draw(part: int) -> int:
             offset = min(part * block, length)
@@ -157,13 +157,13 @@ class SkipGram:
         loss, pairs = self.descend(Stretch(stream, 0, stream.size, OBJECTIVE_EPOCH, 0), words, contexts, 0.0)
         return loss / max(pairs, 1)
 
-    def _make_room(self, block: int) -> tuple[Array, Array, Array]:
+    def _make_buffers(self, block: int) -> tuple[Array, Array, Array]:
         """Reuse the same memory for the samples of every stretch."""
         needed = block * self.most_samples
-        if self._room is None or self._room[0].shape[1] < needed:
+        if self._buffers is None or self._buffers[0].shape[1] < needed:
             raw, samples = (np.empty((PARTS, needed, 2), dtype=np.int32) for _ in range(2))
-            self._room = raw, samples, np.empty((PARTS, PARTS * PARTS + 1), dtype=np.int64)
-        return self._room
+            self._buffers = raw, samples, np.empty((PARTS, PARTS * PARTS + 1), dtype=np.int64)
+        return self._buffers
 
 
 class StochasticGradient:
