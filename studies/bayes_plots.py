@@ -1,4 +1,4 @@
-"""Pictures of Bayesian vectors: the bound over sweeps, the relevance of dimensions, words as ellipses."""
+"""Plots of Bayesian vectors: the bound over sweeps, the relevance of dimensions, words as ellipses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIVE, _OFF = "#b2182b", "#4d9221"
 def plot_bounds(
     curves: Mapping[str, Sequence[float]], path: str | os.PathLike[str], worst: float | None = None
 ) -> Path:
-    """Draw the lower bound of several runs over their sweeps; what is below ``worst`` is cut off."""
+    """Plot the lower bound of several runs over their sweeps, down to ``worst``."""
     figure, axes = _figure(6.4, 4.0)
     colors = require("matplotlib", "viz").colormaps["viridis"](np.linspace(0, 0.9, max(1, len(curves))))
     for (name, values), color in zip(curves.items(), colors, strict=True):
@@ -38,7 +38,7 @@ def plot_bounds(
 def plot_bound_by_dimension(
     series: Mapping[str, Mapping[int, float]], path: str | os.PathLike[str], marked: int | None = None
 ) -> Path:
-    """Draw the bound against the number of dimensions, a line for each series; ``marked`` is the true number, if known."""
+    """Plot the bound against the number of dimensions, one line per series; ``marked`` is the true number, if known."""
     figure, axes = _figure(6.4, 4.0)
     for name, values in series.items():
         axes.plot(list(values), list(values.values()), marker="o", markersize=4, label=name)
@@ -51,12 +51,12 @@ def plot_bound_by_dimension(
 
 
 def plot_relevance(log_precisions: Mapping[str, Sequence[float]], path: str | os.PathLike[str]) -> Path:
-    """Draw a Hinton diagram of log E[alpha]: one row a run, one square a dimension, the area its prior variance.
+    """Draw a Hinton diagram of log E[alpha]: one row per run, one square per dimension, its area the prior variance.
 
-    Red squares are dimensions in use; green ones were switched off (log alpha above the widest gap of its row's values).
+    Red squares are live dimensions; green ones are switched off (log alpha above the widest gap in their row).
     """
     if not log_precisions:
-        raise FirthianError("there is no run to draw", hint="give log precisions by name")
+        raise FirthianError("no runs to draw", hint="pass log precisions by name")
     longest = max(len(values) for values in log_precisions.values())
     figure, axes = _figure(0.22 * longest + 1.5, 0.22 * len(log_precisions) + 0.9)
     for row, values in enumerate(log_precisions.values()):
@@ -79,9 +79,9 @@ def plot_relevance(log_precisions: Mapping[str, Sequence[float]], path: str | os
 def plot_ellipses(
     vectors: Vectors, words: Sequence[str], path: str | os.PathLike[str], deviations: float = 2.0
 ) -> Path:
-    """Draw words on their two main axes, each with an ellipse of so many standard deviations."""
+    """Draw words on their two main axes, each with an ellipse of ``deviations`` standard deviations."""
     if len(words) < 2:
-        raise FirthianError(f"a map needs two words or more, got {len(words)}", hint="give more")
+        raise FirthianError(f"a map needs at least two words, got {len(words)}", hint="pass more words")
     numbers = [vectors.vocabulary[word] for word in words]
     means = vectors.matrix[numbers].astype(np.float64)
     centered = means - means.mean(axis=0)
@@ -101,14 +101,14 @@ def plot_ellipses(
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel("first main axis of these words")
     axes.set_ylabel("second main axis")
-    # Places are measured where the layout has put the axes.
+    # Labels are placed once the layout has settled the axes.
     figure.draw_without_rendering()
     draw_labels(figure, axes, points, words, ["black"] * len(words), fontsize=8, gap=4, mark=2)
     return _save(figure, path)
 
 
 def _widest_gap(ordered: Array) -> float:
-    """Return the largest value below the widest gap; all of them where no gap stands out."""
+    """Return the largest value below the widest gap, or the largest of all if no gap stands out."""
     gaps = np.diff(ordered)
     if gaps.size == 0 or gaps.max() < 2:
         return float(ordered[-1])

@@ -23,7 +23,7 @@ def test_bounds_and_relevance(tmp_path):
     assert path.read_bytes()[:4] == PNG
 
 
-def test_a_gap_parts_live_from_switched_off():
+def test_a_gap_separates_live_from_switched_off_dimensions():
     assert plots._widest_gap(np.array([-2.0, -1.0, 6.5, 6.6])) == -1.0
     assert plots._widest_gap(np.array([-2.0, -1.0])) == -1.0
 
@@ -32,11 +32,11 @@ def test_ellipses_of_any_dimension(tmp_path):
     for d in (1, 2, 5):
         extras = {"variances": np.full((3, d), 0.1, dtype=np.float32)}
         matrix = np.random.default_rng(d).standard_normal((3, d)).astype(np.float32)
-        # words are no formulas
+        # words are not formulas
         vectors = Vectors(matrix, Vocabulary(["a", "b", "$a_{$"]), extras=extras)
         path = plots.plot_ellipses(vectors, ["a", "b", "$a_{$"], tmp_path / f"{d}.png")
         assert path.read_bytes()[:4] == PNG
-    with pytest.raises(FirthianError, match="a map needs two words or more, got 1"):
+    with pytest.raises(FirthianError, match="a map needs at least two words, got 1"):
         plots.plot_ellipses(vectors, ["a"], tmp_path / "x.png")
     with pytest.raises(FirthianError, match="is not a folder"):
         plots.plot_bounds({"a": [1.0]}, tmp_path / "no" / "x.png")

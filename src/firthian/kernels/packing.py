@@ -18,16 +18,6 @@ def packed_size(size: int) -> int:
     return size * (size + 1) // 2
 
 
-def unpacked_size(numbers: int) -> int:
-    """Return the size of the matrix that packs into ``numbers`` numbers; 0 if there is none.
-
-    >>> unpacked_size(packed_size(7)), unpacked_size(5)
-    (7, 0)
-    """
-    size = (math.isqrt(8 * numbers + 1) - 1) // 2
-    return size if packed_size(size) == numbers else 0
-
-
 @functools.lru_cache(maxsize=16)
 def triangle(size: int) -> tuple[Array, Array, Array]:
     """Return the row, the column and the factor of each packed entry."""

@@ -196,10 +196,10 @@ def test_pruning_drops_switched_off_dimensions():
     assert solution.extras["covariances"].shape[1] == pack(np.eye(solution.words.shape[1])[None]).shape[1]
 
 
-@pytest.mark.parametrize("wanted", [{"vector_size": 3, "prune": 0.5}, {"vector_size": "auto"}])
-def test_a_text_that_says_nothing_leaves_no_dimension(wanted):
+@pytest.mark.parametrize("settings", [{"vector_size": 3, "prune": 0.5}, {"vector_size": "auto"}])
+def test_uninformative_text_leaves_no_dimension(settings):
     with pytest.raises(ft.FirthianError, match="ARD switched all dimensions off"):
-        ft.train(small_counts(), "bayes", temper=1e-9, **wanted)
+        ft.train(small_counts(), "bayes", temper=1e-9, **settings)
 
 
 def test_stops_when_a_sweep_gains_little():
@@ -242,7 +242,7 @@ def test_few_events_of_many_words_are_drawn_one_by_one(monkeypatch):
 
 
 class _Counted:
-    """A generator that notes how many numbers it was asked for."""
+    """A generator that records how many numbers were drawn."""
 
     def __init__(self, generator, drawn):
         self.generator, self.drawn = generator, drawn
@@ -292,7 +292,7 @@ def test_the_dimension_is_chosen_by_the_bound(topics):
     assert {trial["live"] for d, trial in tried.items() if d >= topics} == {topics}
 
 
-def test_auto_goes_no_further_than_it_may():
+def test_auto_stops_at_the_largest_dimension():
     vectors = ft.train(topic_text(11), "bayes", vector_size="auto", largest=9, epochs=2, counting={"min_count": 1})
     assert [trial["dimension"] for trial in vectors.provenance.stats["dimensions_tried"]] == [8, 9]
     assert vectors.vector_size == 9
@@ -309,8 +309,8 @@ def test_auto_depends_on_neither_workers_nor_memory():
         assert other.matrix.tobytes() == found[0].matrix.tobytes()
 
 
-def test_auto_that_does_not_fit_is_refused_before_the_work():
-    """It must not try fewer dimensions instead: the result would be that of the machine."""
+def test_auto_that_does_not_fit_fails_before_the_work():
+    """It must not try fewer dimensions instead: the result would depend on the machine."""
     model, run = BayesianLogistic(small_counts(), Run()), Run.create(memory="2GB")
     model.__class__ = type("Huge", (BayesianLogistic,), {"shape": (20_000, 20_000)})
     with pytest.raises(
@@ -319,7 +319,7 @@ def test_auto_that_does_not_fit_is_refused_before_the_work():
         VariationalSweeps().solve(model, AUTO, run)
 
 
-def test_auto_holds_no_fit_but_the_best_beside_the_one_at_work(monkeypatch):
+def test_auto_keeps_only_the_best_fit_besides_the_current_one(monkeypatch):
     class Fit:
         pass
 

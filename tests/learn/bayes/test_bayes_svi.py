@@ -1,4 +1,4 @@
-"""Stochastic inference: a step at full rate is an update of full sweeps; natural parameters there and back; streams grow."""
+"""Stochastic inference: a step at full rate is an update of full sweeps; natural parameters round-trip; streams grow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def batch_of(seed: int, words: int = 20) -> ft.Counts:
     return ft.count([*lines, " ".join(names)], min_count=1, window=2, vocabulary=names)
 
 
-def test_natural_parameters_there_and_back():
+def test_natural_parameters_round_trip():
     run = Run.create()
     stream = streaming.OnlinePosterior(Likelihood(), 4, run, 1.0, 3)
     assert stream.step(batch_of(0)) is None
@@ -49,8 +49,8 @@ def test_natural_parameters_there_and_back():
     np.testing.assert_allclose(words.covariances, before.covariances, rtol=2e-3, atol=1e-5)
 
 
-def test_what_the_first_batch_says_is_never_less_than_nothing():
-    """Precisions less the priors are those of the data, which are sums of squares; wrong priors leave them indefinite."""
+def test_natural_parameters_of_the_first_batch_are_positive():
+    """Precisions minus the priors are sums of squares of the data; wrong priors would make them indefinite."""
     stream = streaming.OnlinePosterior(Likelihood(), 6, Run.create(), 1.0, 3)
     stream.step(batch_of(0))
     # Some dimensions are nearly switched off, so their prior weighs much.
@@ -77,7 +77,7 @@ def test_a_step_at_full_rate_is_a_sweep(bound):
     np.testing.assert_allclose(stream.state.words.covariances, state.words.covariances, rtol=1e-3, atol=1e-5)
 
 
-def test_words_a_batch_lacks_keep_their_vectors():
+def test_words_missing_from_a_batch_keep_their_vectors():
     run = Run.create()
     stream = streaming.OnlinePosterior(Likelihood(), 3, run, 1.0, 2)
     stream.step(batch_of(0))
@@ -112,7 +112,7 @@ def test_several_batches_are_nearly_as_good_as_one():
     assert np.mean(scores[-3:]) > np.mean(scores[:1]) - 0.05
 
 
-def test_large_batches_have_as_many_tokens_as_they_are_asked_for(monkeypatch):
+def test_large_batches_have_the_requested_number_of_tokens(monkeypatch):
     """A segment of the text is smaller than they are."""
     monkeypatch.setattr(models, "USUAL_BATCH", 1000)
     job = CountJob.create(["a b c d e f g h"] * 1000, min_count=1, window=2)
@@ -196,7 +196,7 @@ def test_new_words_and_contexts_have_their_priors():
     np.testing.assert_allclose(contexts.covariances[-1], before.covariances[-1], rtol=1e-4, atol=1e-9)
 
 
-def test_text_after_new_words_is_expected_better_with_their_priors(monkeypatch):
+def test_priors_of_new_words_improve_the_score_of_the_text_after_them(monkeypatch):
     """A variance of 1 for contexts, in a basis where ARD holds most dimensions far narrower, is noise for all words."""
 
     def scores():
@@ -211,7 +211,7 @@ def test_text_after_new_words_is_expected_better_with_their_priors(monkeypatch):
     assert np.mean(honest[1:]) > np.mean(scores()[1:])
 
 
-def test_a_stream_takes_in_new_words_and_goes_on_after_a_break(tmp_path):
+def test_a_stream_adds_new_words_and_resumes(tmp_path):
     whole = BayesStream(vector_size=4, min_count=3, window=2)
     for part in (documents(0), documents(1, 5)):
         whole.partial_fit(part)
@@ -226,7 +226,7 @@ def test_a_stream_takes_in_new_words_and_goes_on_after_a_break(tmp_path):
         BayesStream.load(tmp_path / "stream", seed=2)
 
 
-def test_a_first_batch_that_is_refused_leaves_nothing_behind():
+def test_a_rejected_first_batch_leaves_no_trace():
     once, again = (BayesStream(vector_size=4, min_count=3, window=2) for _ in range(2))
     with pytest.raises(ft.FirthianError, match="the first batch has 1 words"):
         again.partial_fit(["t0w0 t0w0 t0w0"])
@@ -272,14 +272,14 @@ def feed(firth, tmp_path, monkeypatch):
     return run
 
 
-def test_the_verb_learns_from_a_stream_and_goes_on_with_it(feed, tmp_path):
-    """Two sittings give the bytes of one; a changed seed, another setting or a foreign folder is refused."""
-    said = ["train", "-", "-m", "bayes-svi", "--dim", "4", "--min-count", "3", "--window", "2", "--sample", "0"]
-    said += ["--set", "batch_tokens=1200"]
+def test_the_command_learns_from_a_stream_and_resumes_it(feed, tmp_path):
+    """Two runs give the bytes of one; another seed, setting or kind of folder is rejected."""
+    command = ["train", "-", "-m", "bayes-svi", "--dim", "4", "--min-count", "3", "--window", "2", "--sample", "0"]
+    command += ["--set", "batch_tokens=1200"]
     first, second = documents(0), documents(1, 5)
     texts = ["\n".join(lines) + "\n" for lines in (first, second)]
     for number, text in enumerate(texts):
-        done = feed(text, *said, "--stream", "parts", "-o", f"v{number}")
+        done = feed(text, *command, "--stream", "parts", "-o", f"v{number}")
         assert done.code == 0, done.err
     one, two = (ft.Vectors.load(tmp_path / f"v{number}") for number in (0, 1))
     assert len(two) == 20 > len(one) == 12
@@ -293,17 +293,17 @@ def test_the_verb_learns_from_a_stream_and_goes_on_with_it(feed, tmp_path):
         (["--seed", "2"], "started with seed 1, not 2"),
         (["--window", "3"], "started with --window 2, not 3"),
     ):
-        done = feed(texts[0], *said, *change, "--stream", "parts", "-o", "v2")
+        done = feed(texts[0], *command, *change, "--stream", "parts", "-o", "v2")
         assert done.code == 2
         assert message in done.err
-    assert "exists but is not a stream" in feed(texts[0], *said, "--stream", "v0", "-o", "v2").err
-    feed("\n\n", *said, "--stream", "none", "-o", "v2").complains("the stream contained no words")
-    feed(texts[0], *said, "--stream", "parts", "-o", "v1").complains("v1")
+    assert "exists but is not a stream" in feed(texts[0], *command, "--stream", "v0", "-o", "v2").err
+    feed("\n\n", *command, "--stream", "none", "-o", "v2").complains("the stream contained no words")
+    feed(texts[0], *command, "--stream", "parts", "-o", "v1").complains("v1")
     assert not (tmp_path / "none").exists()
 
 
-def test_a_stream_that_ends_early_says_so_and_is_kept(tmp_path, feed):
-    said = [
+def test_a_stream_that_ends_early_is_reported_and_saved(tmp_path, feed):
+    command = [
         "train",
         "-",
         "-m",
@@ -319,14 +319,14 @@ def test_a_stream_that_ends_early_says_so_and_is_kept(tmp_path, feed):
         "-o",
         "v",
     ]
-    done = feed("\n".join(documents(0)), *said, "--set", "population=5000")
+    done = feed("\n".join(documents(0)), *command, "--set", "population=5000")
     assert "the stream ended after 1,200 of 5,000 tokens" in done.out
     # Cut short in the middle of a compressed file: an error, with what came before kept.
     random = np.random.default_rng(5)
     long = "\n".join(" ".join(f"w{k}" for k in random.integers(40, size=30)) for _ in range(14_000)).encode()
     (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(long)[:-2000])
-    said[1], said[-3] = "cut.txt.gz", "cut"
-    done = feed("", *said, "--set", "batch_tokens=50000", "--force")
+    command[1], command[-3] = "cut.txt.gz", "cut"
+    done = feed("", *command, "--set", "batch_tokens=50000", "--force")
     assert done.code == 2
     assert "truncated" in done.err
     assert BayesStream.load(tmp_path / "cut").tokens > 50_000
@@ -342,12 +342,12 @@ def test_a_stream_that_ends_early_says_so_and_is_kept(tmp_path, feed):
     (["-m", "bayes-svi", "--memory", "1GB"], "--memory has no effect on a stream"),
     (["-m", "bayes-svi", "--checkpoint-every", "5"], "--checkpoint-every has no effect on a stream"),
 ])  # fmt: skip
-def test_what_a_stream_cannot_do_is_refused(feed, given, message):
+def test_unsupported_settings_of_a_stream_are_rejected(feed, given, message):
     feed("a b\n", "train", "-", *given, "--stream", "s", "-o", "v").complains(message)
 
 
-def test_bytes_that_are_not_text_in_a_stream(tmp_path):
-    """Strictly read they are an error with their line, else they are replaced."""
+def test_bytes_that_are_not_utf8_in_a_stream(tmp_path):
+    """With ``strict`` they are an error that names the line, otherwise they are replaced."""
     from firthian.learn.bayes.stream_training import read_batches
     from firthian.text.readers import open_corpus
 
@@ -358,9 +358,9 @@ def test_bytes_that_are_not_text_in_a_stream(tmp_path):
         list(read_batches(corpus, 10, strict=True))
 
 
-def test_bytes_that_are_replaced_in_a_stream_are_told(firth, tmp_path):
+def test_replaced_bytes_in_a_stream_are_reported(firth, tmp_path):
     (tmp_path / "latin1.txt").write_bytes("\n".join(documents(0)).encode() + b" caf\xe9 \xff\xfe\n")
-    said = [
+    command = [
         "train",
         tmp_path / "latin1.txt",
         "-m",
@@ -372,10 +372,10 @@ def test_bytes_that_are_replaced_in_a_stream_are_told(firth, tmp_path):
         "--stream",
         tmp_path / "s",
     ]
-    assert "replaced 3 bytes that are not UTF-8" in firth(*said, "-o", tmp_path / "v").out
+    assert "replaced 3 bytes that are not UTF-8" in firth(*command, "-o", tmp_path / "v").out
 
 
-def test_a_stream_that_is_asked_to_stop_keeps_the_batch(tmp_path):
+def test_a_stopped_stream_saves_the_batch(tmp_path):
     from firthian.disk.stopping import Interrupted, Stop
     from firthian.learn.bayes.stream_training import follow, stream_settings
     from firthian.text.readers import open_corpus
@@ -401,7 +401,7 @@ def test_documents_in_batches_lose_nothing():
     assert len(batches) > 5
 
 
-def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):
+def test_an_empty_or_too_small_stream_is_an_error(tmp_path):
     stream = BayesStream(vector_size=30, min_count=2)
     for call in (stream.vectors, lambda: stream.save(tmp_path / "x")):
         with pytest.raises(ft.FirthianError, match="nothing has been learned yet"):
@@ -418,7 +418,7 @@ def test_a_stream_that_has_not_begun_or_is_too_small_is_told(tmp_path):
     assert again.vectors().vocabulary == whole.vectors().vocabulary
 
 
-def test_a_document_is_no_path(tmp_path, monkeypatch):
+def test_a_document_is_not_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").write_text("secret content\n")
     stream = BayesStream(vector_size=2, min_count=1, window=2)
@@ -451,7 +451,7 @@ def test_vectors_of_a_stream_are_in_the_order_of_counts_and_know_their_tokenizer
     assert before.provenance.counts["settings"]["min_count"] == 1
 
 
-def test_batches_are_as_small_as_asked_for(tmp_path):
+def test_batches_have_the_requested_size(tmp_path):
     from firthian.learn.bayes.stream_training import read_batches
     from firthian.text.readers import open_corpus
 

@@ -244,11 +244,6 @@ class StreamedLogistic(Likelihood):
             float(self.population), float(np.sum(counts * self.tokens.options.keep_probabilities(counts)))
         )
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Words by contexts."""
-        return len(self.tokens.vocabulary), len(self.tokens.vocabulary)
-
     def batches(self, epoch: int = 0) -> Iterator[Counts]:
         """Count the text of an epoch batch by batch; the boundaries depend on the text alone."""
         for group in self.tokens.groups(epoch, self.batch_tokens if self.batch_tokens > USUAL_BATCH else 1):

@@ -181,20 +181,20 @@ class Gaussians:
 
         The matrix must not change fixed coordinates, and must be diagonal if the covariances are.
         """
-        size, inner = self.size, np.ix_(self.free, self.free)
+        size, inner = self.size, matrix[np.ix_(self.free, self.free)]
 
         def part(first: int, last: int) -> None:
             self.means[first:last] = self.means[first:last] @ matrix.T
             if self.diagonal:
                 self.moments[first:last] *= np.diag(matrix) ** 2
-                self.covariances[first:last] *= np.diag(matrix[inner]) ** 2
+                self.covariances[first:last] *= np.diag(inner) ** 2
             else:
-                self.moments[first:last] = pack(_sandwich(matrix, unpack(self.moments[first:last], size)), self.width)
+                self.moments[first:last] = pack(matrix @ unpack(self.moments[first:last], size) @ matrix.T, self.width)
                 covariances = unpack(self.covariances[first:last], self.free.size)
-                self.covariances[first:last] = pack(_sandwich(matrix[inner], covariances))
+                self.covariances[first:last] = pack(inner @ covariances @ inner.T)
 
         run.over_rows(part, self.rows, BLOCK, updates=[self.means, self.moments, self.covariances])
-        self.log_determinants += 2 * np.linalg.slogdet(matrix[inner])[1]
+        self.log_determinants += 2 * np.linalg.slogdet(inner)[1]
 
     @one_blas_thread()
     def keep(self, coordinates: Array) -> None:
@@ -274,11 +274,6 @@ def _sub_triangle(size: int, kept: Array) -> Array:
     place[rows, columns] = np.arange(rows.size)
     kept_rows, kept_columns, _ = triangle(kept.size)
     return np.asarray(place[kept[kept_rows], kept[kept_columns]])
-
-
-def _sandwich(matrix: Array, middle: Array) -> Array:
-    """Return M A Mᵀ for each A."""
-    return np.asarray(matrix @ middle @ matrix.T)
 
 
 def coordinates(dimension: int, bias: str) -> tuple[int, tuple[Array, Array], tuple[Array, Array]]:

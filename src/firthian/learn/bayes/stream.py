@@ -19,7 +19,7 @@ from firthian.errors import FirthianError
 from firthian.learn.bayes.model import Likelihood, counts_from_matrix
 from firthian.learn.bayes.recipes import SVI
 from firthian.learn.bayes.streaming import OnlinePosterior, StochasticSweeps, online_solution
-from firthian.options import Option, check_all, declared
+from firthian.options import check_all, declared
 from firthian.runtime.run import Run
 from firthian.text.readers import Documents
 from firthian.text.vocabulary import Vocabulary
@@ -28,13 +28,8 @@ from firthian.vectors.vectors import Vectors
 
 STREAM = ArtifactKind("a Bayesian stream", "model.json")
 
-#: Options of ``bayes-svi`` for one pass over a finished text, and for the vectors made from the posteriors.
+#: Options of ``bayes-svi`` that do not change what a stream learns: those of a finished text, and of the result.
 _NOT_LEARNING = ("epochs", "batch_tokens", "eigenvalue_power", "center")
-
-
-def learning_options() -> dict[str, Option]:
-    """Return the options of ``bayes-svi`` that change what a stream learns."""
-    return {name: option for name, option in SVI.options.items() if name not in _NOT_LEARNING}
 
 
 class BayesStream:
@@ -65,7 +60,8 @@ class BayesStream:
         counting: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        learning = check_all("BayesStream", learning_options(), options)
+        offered = {name: option for name, option in SVI.options.items() if name not in _NOT_LEARNING}
+        learning = check_all("BayesStream", offered, options)
         self.options = {
             "vector_size": vector_size, "window": window, "min_count": min_count, "seed": seed,
             "counting": dict(counting or {}), **learning,

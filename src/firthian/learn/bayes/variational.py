@@ -84,7 +84,7 @@ class VariationalSweeps:
             check_memory(model, largest, self.covariance, run, self.dtype, "largest", FITS_IN_MEMORY)
             state, trials = choose_dimension(model, largest, self, run)
             solver = replace(self, prune=self.prune or LIVE_SHARE)
-            stats = {"dimensions_tried": [trial.to_dict() for trial in trials]}
+            stats = {"dimensions_tried": [asdict(trial) for trial in trials]}
         else:
             state = self.fit(model, dimension, run)
         if self.calibrate:
@@ -233,10 +233,6 @@ class Trial:
     dimension: int
     bound: float
     live: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return asdict(self)
 
 
 def bound_by_dimension(model: Fittable, dimensions: Iterable[int], solver: VariationalSweeps, run: Run) -> list[Trial]:
