@@ -161,7 +161,7 @@ def test_a_text_that_is_read_twice_is_not_twice_as_much_text():
 
 def test_weights_that_only_counting_knows_are_refused():
     counting = {"min_count": 1, "sample": 0.1, "sample_mode": "expected"}
-    with pytest.raises(ft.FirthianError, match="sample_mode expected"):
+    with pytest.raises(ft.FirthianError, match="sample_mode=expected"):
         ft.train(["a b c a b"] * 9, "bayes-svi", vector_size=2, counting=counting)
 
 
