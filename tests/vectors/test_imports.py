@@ -119,7 +119,9 @@ def test_what_is_no_static_model(tmp_path: Path) -> None:
     full = matrix_for(6)
     complain("no static embeddings", **{"encoder.layer.0.weight": full})
     complain("numbers words up to 5, but there are 3 vectors", embeddings=full[:3])
-    complain("'cup' is not finite", embeddings=np.where(np.arange(6)[:, None] == 4, np.nan, full))
+    complain(
+        "word 'cup': it has a number that is not finite", embeddings=np.where(np.arange(6)[:, None] == 4, np.nan, full)
+    )
     complain("numbers for the tokens", embeddings=full, weights=np.ones(2, dtype=np.float32))
     complain("numbers for the tokens", embeddings=full, weights=np.array(1.0))
     complain("but there are 6 vectors", embeddings=full, mapping=np.full(6, 9))

@@ -169,7 +169,7 @@ def test_parquet_of_other_tools(tmp_path: Path) -> None:
     for words, rows, why in (
         (["a", "b"], [[1.0, 2.0], [3.0]], "row 2: .*not have 2 numbers"),
         (["a", "b"], [[1.0], None], "row 2: "),
-        (["a", "b"], [[1.0], [None]], "row 2: .*missing or not finite"),
+        (["a", "b"], [[1.0], [None]], "row 2: .*not finite"),
         (["a", None], [[1.0], [2.0]], "row 2: the word is not text"),
         (["a", "a"], [[1.0], [2.0]], r"row 2: the word 'a' has another vector already \(row 1\)"),
         (["a"], ["text"], "not lists of numbers"),

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firthian import Counts, Vectors, Vocabulary, count, load, merge, train
+from firthian import Counts, FirthianError, Vectors, Vocabulary, count, load, merge, train
 from firthian.disk.artifact import write_manifest
+from firthian.vectors.likelihood import TextModel
 from firthian.vectors.provenance import Provenance, counting_state
 
 
@@ -133,6 +134,14 @@ def test_score_calls_no_function_that_only_a_file_names(firth, psd: Path, tmp_pa
     firth("score", tmp_path / "foreign", tmp_path / "text.txt").complains("my_tokenizer:letters", "--tokenizer")
     named = ("--tokenizer", "tests.text.my_tokenizer:letters", "--json")
     assert json.loads(firth("score", tmp_path / "foreign", tmp_path / "text.txt", *named).out)["tokens"] == 11
+
+
+@pytest.mark.parametrize("name", ["kappa", "cut_root", "window", "core", "eigenvalue_power"])
+def test_a_state_of_the_wrong_type_is_an_error(psd: Path, name: str) -> None:
+    vectors = Vectors.load(psd)
+    vectors.state[name] = "many"
+    with pytest.raises(FirthianError, match=f"the vectors lack {name}"):
+        TextModel(vectors)
 
 
 def test_another_tokenizer_treats_case_and_numbers_as_the_corpus_did(firth, tmp_path: Path) -> None:

@@ -47,7 +47,10 @@ class PSDFactor:
                 f"{purpose} needs vectors as they were trained; these were changed ({', '.join(map(str, changes))})",
                 hint="pass the vectors that training returned",
             )
-        missing = {"kappa", "weight_power", "core", "eigenvalue_power", "window"} - state.keys()
+        numbers = ("kappa", "cut_root", "weight_power", "eigenvalue_power", "window")
+        missing = [name for name in numbers if not isinstance(state.get(name), int | float)]
+        # A subset may have lost its core.
+        missing += [] if isinstance(state.get("core", ""), int | None) else ["core"]
         if missing or "center" not in vectors.extras:
             raise FirthianError(
                 f"the vectors lack {', '.join(sorted(missing)) or 'their center'}, which {purpose} needs",
@@ -55,7 +58,7 @@ class PSDFactor:
             )
         self.scale = Scale(state["kappa"], state["cut_root"], state["weight_power"])
         #: The number of first words that were fitted together; None if a subset no longer has them first.
-        self.core = None if state["core"] is None else int(state["core"])
+        self.core = state["core"]
         self._factors = np.asarray(vectors.extras["eigenvalues"]) ** (state["eigenvalue_power"] - 0.5)
         self._center = np.asarray(vectors.extras["center"])
         self._matrix = vectors.matrix

@@ -156,6 +156,13 @@ def damaged(path: Path, why: str) -> FirthianError:
     return FirthianError(f"{path} is damaged ({why})", hint="download or create it again")
 
 
+def check_finite(path: Path, matrix: Array, place: Callable[[int], str], hint: str) -> None:
+    """Raise if a row has a number that is not finite; ``place`` names the row."""
+    finite = np.isfinite(matrix).all(axis=1)
+    if not finite.all():
+        raise FirthianError(f"{path}, {place(int(np.argmin(finite)))}: it has a number that is not finite", hint=hint)
+
+
 def join_blocks(blocks: list[Array | None], rows: int, columns: int) -> Array:
     """Concatenate blocks of rows; each is freed once copied, so that memory holds the matrix once."""
     matrix = np.empty((rows, columns), dtype=np.float32)

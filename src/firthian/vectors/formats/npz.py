@@ -16,7 +16,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError, from_os_error
-from firthian.vectors.formats.base import MAX_EXPANSION, SMALL_BYTES, Format, damaged, finish
+from firthian.vectors.formats.base import MAX_EXPANSION, SMALL_BYTES, Format, check_finite, damaged, finish
 from firthian.vectors.vectors import Vectors
 
 NAME = "npz"
@@ -57,10 +57,7 @@ def read(path: Path, duplicates: str) -> Vectors:
         raise damaged(path, "a word has a code point beyond Unicode")
     with np.errstate(over="ignore"):
         single = matrix.astype(np.float32, copy=False)
-    finite = np.isfinite(single).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise FirthianError(f"{path}, row {row + 1}: it has a number that is not finite", hint="remove the row")
+    check_finite(path, single, lambda row: f"row {row + 1}", "remove the row")
     return finish(path, NAME, single, words.tolist(), duplicates, place=lambda row: f"row {row + 1}", counts=counts)
 
 
@@ -111,10 +108,6 @@ def write(vectors: Vectors, path: Path, force: bool) -> None:
 
 
 FORMAT = Format(
-    NAME,
-    "numpy arrays: words, matrix, counts",
-    (".npz",),
-    read,
-    write,
+    NAME, "numpy arrays: words, matrix, counts", (".npz",), read, write,
     lambda path, head: head.startswith(b"PK\x03\x04"),
-)
+)  # fmt: skip

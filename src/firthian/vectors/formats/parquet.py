@@ -15,6 +15,7 @@ from firthian.vectors.formats.base import (
     MAX_EXPANSION,
     SMALL_BYTES,
     Format,
+    check_finite,
     damaged,
     finish,
     join_blocks,
@@ -119,12 +120,7 @@ def _rows(path: Path, arrow: Any, column: Any, columns: int, before: int) -> Arr
         )
     flat = arrow.compute.list_flatten(column).cast(arrow.float32(), safe=False).to_numpy(zero_copy_only=False)
     rows: Array = flat.reshape(len(lengths), width)
-    finite = np.isfinite(rows).all(axis=1)
-    if not finite.all():
-        raise FirthianError(
-            f"{path}, row {before + int(np.argmin(finite)) + 1}: it has a number that is missing or not finite",
-            hint="fix or remove the row",
-        )
+    check_finite(path, rows, lambda row: f"row {before + row + 1}", "fix or remove the row")
     return rows
 
 
@@ -255,10 +251,6 @@ class _Reader:
 
 
 FORMAT = Format(
-    NAME,
-    "Apache Parquet: word, vector, count",
-    (".parquet", ".pq"),
-    read,
-    write,
-    lambda path, head: head.startswith(b"PAR1"),
-)
+    NAME, "Apache Parquet: word, vector, count", (".parquet", ".pq"), read, write,
+    lambda path, head: head.startswith(_MAGIC),
+)  # fmt: skip

@@ -11,7 +11,16 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.vectors.cards import model_card
-from firthian.vectors.formats.base import Format, chosen_rows, damaged, finish, new_export, read_json, write_json
+from firthian.vectors.formats.base import (
+    Format,
+    check_finite,
+    chosen_rows,
+    damaged,
+    finish,
+    new_export,
+    read_json,
+    write_json,
+)
 from firthian.vectors.vectors import Vectors
 
 NAME = "spacy"
@@ -78,10 +87,7 @@ def read(path: Path, duplicates: str) -> Vectors:
     named = sorted((row, str(store[key])) for key, row in owners.items() if key in store)
     rows = np.array([row for row, _ in named], dtype=np.int64)
     matrix = chosen_rows(place / "vectors", stored, rows)
-    finite = np.isfinite(matrix).all(axis=1)
-    if not finite.all():
-        word = named[int(np.argmin(finite))][1]
-        raise FirthianError(f"{path}: the vector of {word!r} is not finite", hint="create the vectors again")
+    check_finite(path, matrix, lambda row: f"word {named[row][1]!r}", "create the vectors again")
     return finish(
         path, NAME, matrix, [word for _, word in named], duplicates, place=lambda row: f"row {named[row][0]}",
         repaired={"vectors_without_a_word": len(owners) - len(named)},

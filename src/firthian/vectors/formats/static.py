@@ -24,6 +24,7 @@ from firthian.vectors.cards import model_card
 from firthian.vectors.documents import phrase_passes, tokenizer_of
 from firthian.vectors.formats.base import (
     Format,
+    check_finite,
     chosen_rows,
     damaged,
     finish,
@@ -163,10 +164,7 @@ def read_static(path: Path, duplicates: str, name: str) -> Vectors:
     matrix = chosen_rows(place / WEIGHTS, stored, rows)
     if "weights" in tensors:
         matrix = matrix * _of_tokens(place, tensors["weights"], ids, "f").astype(np.float32)[:, None]
-    finite = np.isfinite(matrix).all(axis=1)
-    if not finite.all():
-        word = tokens[int(np.argmin(finite))][1]
-        raise FirthianError(f"{path}: the vector of {word!r} is not finite", hint="create the model again")
+    check_finite(path, matrix, lambda row: f"word {tokens[row][1]!r}", "create the model again")
     return finish(
         path, name, matrix, [word for _, word in tokens], duplicates,
         place=lambda row: f"token {tokens[row][0]}",

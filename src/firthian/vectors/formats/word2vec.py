@@ -21,7 +21,7 @@ from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Threads
 from firthian.text.files import open_bytes
-from firthian.vectors.formats.base import CONTROL, Format, damaged, finish, join_blocks
+from firthian.vectors.formats.base import CONTROL, Format, check_finite, damaged, finish, join_blocks
 from firthian.vectors.vectors import Vectors
 
 #: Text is read in pieces of whole lines of about this size.
@@ -52,6 +52,7 @@ _NUMBER = re.compile(
 _BINARY_HEADER = re.compile(rb"[ \t]*([0-9]{1,12})[ \t]+([0-9]{1,7})[ \t]*\r?\n")
 _BINARY_PIECE = 16 * 2**20
 _MAX_WORD = 2**16
+_BROKEN = "create the file again; words with spaces break this format"
 
 
 @dataclass
@@ -276,9 +277,9 @@ def read_binary(path: Path, duplicates: str) -> Vectors:
                 np.frombuffer(carry, dtype=np.uint8), room, columns, values, names, ends[1:]
             )
             block = values[:rows].view("<f4").astype(np.float32)
-            _check_finite(path, block, len(words))
+            check_finite(path, block, lambda row: f"word {len(words) + row + 1}", _BROKEN)
             joined = names.tobytes()
-            words += [joined[ends[row] : ends[row + 1]].decode("utf-8", "replace") for row in range(rows)]
+            words.extend(joined[ends[row] : ends[row + 1]].decode("utf-8", "replace") for row in range(rows))
             blocks.append(block)
             carry = carry[used:]
             if not data and len(words) < number:
@@ -295,15 +296,6 @@ def read_binary(path: Path, duplicates: str) -> Vectors:
     return finish(
         path, "word2vec-bin", matrix, words, duplicates, place=lambda row: f"word {row + 1}", repaired=repaired
     )
-
-
-def _check_finite(path: Path, block: Array, before: int) -> None:
-    finite = np.isfinite(block).all(axis=1)
-    if not finite.all():
-        raise FirthianError(
-            f"{path}, word {before + int(np.argmin(finite)) + 1}: it has a number that is not finite",
-            hint="create the file again; words with spaces break this format",
-        )
 
 
 def write_binary(vectors: Vectors, path: Path, force: bool) -> None:
