@@ -183,8 +183,8 @@ def add(
     from firthian.disk.atomic import check_folder, check_not_source
     from firthian.disk.stopping import catching_signals
     from firthian.runtime.run import Run
-    from firthian.vectors.fold_in import add_words
     from firthian.vectors.formats import open_vectors
+    from firthian.vectors.psd import add_words
 
     for path in (vectors, counts):
         check_not_source(output, path)

@@ -1,17 +1,36 @@
-"""What vectors of PSDVec need again after training: the scale of their model, and the factor U behind them."""
+"""PSDVec vectors after training: the scale of their model, the factor U behind them, and new words.
+
+A new word is a weighted ridge regression on the vectors of the words it occurs with: the paper's online blockwise
+regression (section 5.3). Existing vectors never change.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import scipy.linalg  # noqa: F401 - the BLAS of the kernel: it must be loaded to be limited to one thread
 
-from firthian.arrays import Array
+from firthian.arrays import Array, on_pattern
+from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
+from firthian.runtime.run import Run
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 
 #: Extras with x_i/x and x_j/x of every word.
 ROW_SHARES, COLUMN_SHARES = "row_shares", "column_shares"
+
+#: The ridge mu of an added word, the middle one of the paper's bands.
+DEFAULT_RIDGE = 4.0
+
+#: Words per block.
+BLOCK_WORDS = 128
+
+#: Words between two checkpoints; a multiple of the block.
+SAVED_WORDS = 32 * BLOCK_WORDS
 
 
 @dataclass(frozen=True)
@@ -84,3 +103,164 @@ def _column(vectors: Vectors, name: str) -> Array | None:
             f"the vectors have {len(vectors)} words, but {name} of shape {np.shape(values)}", hint="train them again"
         )
     return np.asarray(values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Weights f and targets g of words against the core, in compressed rows."""
+
+    indptr: Array
+    indices: Array
+    weights: Array
+    targets: Array
+
+    @property
+    def unrelated(self) -> Array:
+        """The words without a pair with the core."""
+        return np.flatnonzero(np.diff(self.indptr) == 0)
+
+
+def relate(
+    counts: Counts, words: Array, core_ids: Array, scale: Scale, sums: tuple[Array, Array] | None = None
+) -> Relations:
+    """Compute weights and targets of ``words`` against a core; ``core_ids`` maps ids of the counts to the core's, or -1.
+
+    f = f12 + f21 and g is the weighted mean of both directions (eq. 18). ``sums`` are x_i and x_j, by
+    default those of the counts.
+    """
+    import scipy.sparse
+
+    rows, columns = sums or (counts.row_sums, counts.column_sums)
+    forward = _part(counts.to_scipy(), rows, columns / counts.total, words, core_ids, scale)
+    if counts.options.context == "both":
+        weight, product = forward
+        weight, product = weight * 2, product * 2
+    else:
+        backward = _part(counts.to_scipy().T.tocsr(), columns, rows / counts.total, words, core_ids, scale)
+        weight, product = forward[0] + backward[0], forward[1] + backward[1]
+    # A sum of sparse matrices drops its zeros. Products of both directions may cancel, weights cannot.
+    weight, product = scipy.sparse.csr_array(weight), scipy.sparse.csr_array(product)
+    weight.sort_indices()
+    product.sort_indices()
+    return Relations(
+        weight.indptr.astype(np.int64),
+        weight.indices.astype(np.int32),
+        weight.data.astype(np.float32),
+        (on_pattern(weight, product) / weight.data).astype(np.float32),
+    )
+
+
+def _part(matrix: Any, sums: Array, shares: Array, words: Array, core_ids: Array, scale: Scale) -> tuple[Any, Any]:
+    """Return (W, W∘G) of one direction as sparse matrices, words by core; ``sums`` are of rows, ``shares`` of columns."""
+    import scipy.sparse
+
+    rows = matrix[words].tocoo()
+    column = core_ids[rows.col]
+    known = (column >= 0) & (rows.data > 0)
+    row, column, value = rows.row[known], column[known], rows.data[known].astype(np.float64)
+    expected = sums[words[row]] * shares[rows.col[known]]
+    weight = scale.weights(value)
+    shape = (words.size, int(core_ids.max(initial=0)) + 1)
+    weights = scipy.sparse.coo_array((weight, (row, column)), shape=shape).tocsr()
+    weight = weight * scale.targets(value, expected)
+    return weights, scipy.sparse.coo_array((weight, (row, column)), shape=shape).tocsr()
+
+
+def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
+    """Return the rows of the factor of related words; ``ridge`` holds mu of each word."""
+    core = np.ascontiguousarray(core, dtype=np.float32)
+    words = relations.indptr.size - 1
+    out = np.empty((words, core.shape[1]), dtype=np.float32)
+    ridge = np.ascontiguousarray(ridge, dtype=np.float64)
+
+    stage = run.stage("regression")
+    state = stage.restore()
+    done = 0
+    if state is not None:
+        done = state.step
+        out[:done] = state.arrays["vectors"]
+        run.progress.advance(done)
+    for begin in range(done, words, SAVED_WORDS):
+        end = min(begin + SAVED_WORDS, words)
+        pointers, mu, rows = relations.indptr[begin : end + 1], ridge[begin:end], out[begin:end]
+        task = functools.partial(_fold_in, relations, pointers, core, mu, rows)
+        run.over_rows(task, end - begin, BLOCK_WORDS, writes=[rows])
+        run.progress.advance(end - begin)
+        stage.save(end, {"vectors": out[:end]})
+    return out
+
+
+def _fold_in(
+    relations: Relations, pointers: Array, core: Array, ridge: Array, out: Array, first: int, last: int
+) -> None:
+    from firthian.kernels.regression import fold_in
+
+    fold_in(pointers, relations.indices, relations.weights, relations.targets, core, ridge, first, last, out)
+
+
+@dataclass(frozen=True)
+class Added:
+    """Vectors with new words, and the words left out because they occur with none of the core."""
+
+    vectors: Vectors
+    new: list[str]
+    unrelated: list[str]
+
+
+def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, run: Run | None = None) -> Added:
+    """Fold the words that only ``counts`` has into vectors of the recipes ``psd`` and ``psd-blockwise``.
+
+    Each new word is regressed on the core words it occurs with, with the scale and the unigrams of the trained model.
+    A word that occurs with none of them is left out and listed as unrelated.
+    """
+    base = PSDFactor(vectors, "adding words")
+    if not base.core:
+        raise FirthianError(
+            "the words that were trained together are no longer the first of these vectors",
+            hint="pass the vectors that training returned, or a subset in their order",
+        )
+    if not 0 <= ridge < np.inf:
+        raise FirthianError(
+            f"`ridge` must be a number of at least 0, got {ridge}", hint=f"the default is {DEFAULT_RIDGE:g}"
+        )
+    run = run or Run()
+    index = vectors.vocabulary.index
+    new = np.array([n for n, word in enumerate(counts.vocabulary) if word not in index], dtype=np.int64)
+    if new.size == 0:
+        raise FirthianError("the counts have no words that the vectors lack", hint="pass counts of other text")
+    old = np.array([index.get(word, -1) for word in counts.vocabulary], dtype=np.int64)
+    # Words are regressed on the core alone, never on words that were added before.
+    core_ids = np.where(old < base.core, old, -1)
+    run.progress.start("adding words", new.size)
+    relations = relate(counts, new, core_ids, base.scale, _trained_sums(base, counts, old))
+    rows = base.to_vectors(regress(relations, base.rows(base.core), np.full(new.size, ridge), run))
+    placed = np.diff(relations.indptr) > 0
+    kept = [counts.vocabulary.words[n] for n in new[placed]]
+    vocabulary = Vocabulary(
+        [*vectors.vocabulary.words, *kept],
+        np.concatenate([vectors.vocabulary.counts, counts.vocabulary.counts[new[placed]]]),
+    )
+    unrelated = [counts.vocabulary.words[n] for n in new[~placed]]
+    note = {"words": len(kept), "unrelated": unrelated, "ridge": ridge, "counts": counts.record}
+    provenance = replace(vectors.provenance, added=[*vectors.provenance.added, note])
+    matrix = np.concatenate([np.asarray(vectors.matrix), rows[placed]])
+    extras = dict(vectors.extras)
+    for name, sums in ((ROW_SHARES, counts.row_sums), (COLUMN_SHARES, counts.column_sums)):
+        if name in extras:
+            # One row per word, so that a subset selects the right ones.
+            extras[name] = np.concatenate([np.asarray(extras[name]), sums[new[placed]] / counts.total])
+    result = Vectors(matrix, vocabulary, extras=extras, provenance=provenance, state=vectors.state)
+    return Added(result, kept, unrelated)
+
+
+def _trained_sums(base: PSDFactor, counts: Counts, old: Array) -> tuple[Array, Array]:
+    """Return x_i and x_j of a text of the new text's size with the unigrams of the trained model.
+
+    Words that the model has no unigrams of keep the sums of the new text.
+    """
+    sums = []
+    for shares, own in zip(base.shares, (counts.row_sums, counts.column_sums), strict=True):
+        trained = np.where(old >= 0, shares[old], 0.0) if shares is not None else np.zeros(old.size)
+        known = (trained > 0) & (trained <= 1)
+        sums.append(np.where(known, trained * counts.total, own))
+    return sums[0], sums[1]

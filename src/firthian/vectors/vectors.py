@@ -279,7 +279,7 @@ class Vectors:
 
         Words that share no pair with the trained ones are left out and named in ``provenance.added``.
         """
-        from firthian.vectors.fold_in import add_words
+        from firthian.vectors.psd import add_words
 
         return add_words(self, counts, ridge).vectors
 

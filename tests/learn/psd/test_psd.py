@@ -15,9 +15,8 @@ from firthian.learn.linalg.operators import SparseOperator
 from firthian.learn.psd.block_descent import BlockDescent
 from firthian.learn.psd.model import WeightedPMI
 from firthian.runtime.run import Run
-from firthian.vectors.fold_in import Relations, add_words, regress, relate
 from firthian.vectors.likelihood import TextModel
-from firthian.vectors.psd import PSDFactor, Scale
+from firthian.vectors.psd import PSDFactor, Relations, Scale, add_words, regress, relate
 from tests.learn.common import counts_of
 from tests.reference import psd as twin
 

@@ -23,7 +23,7 @@ from firthian.learn.recipe import EigenvaluePower
 from firthian.learn.solver import Solution
 from firthian.options import Option
 from firthian.runtime.run import Run
-from firthian.vectors.fold_in import regress, relate
+from firthian.vectors.psd import regress, relate
 
 #: With ``iterations=auto``: the maximum, and the relative decrease of the loss that ends them.
 MOST_ITERATIONS, SMALL_FALL = 50, 1e-3
