@@ -204,5 +204,5 @@ def test_complaints_of_classify(tmp_path, firth):
     text = tmp_path / "a.txt"
     text.write_text("x\n")
     firth("classify", tmp_path, text).complains("it has no model.json")
-    firth("adapt", text, "-o", tmp_path / "m").complains("there is no label")
+    firth("adapt", text, "-o", tmp_path / "m").complains("no label")
     firth("adapt", text).complains("no output folder: pass -o FOLDER")

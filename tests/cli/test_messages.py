@@ -16,17 +16,19 @@ from firthian.cli.app import app, spelling
 SOURCE = Path(firthian.__file__).parent
 
 
-def errors() -> Iterator[tuple[str, list[str]]]:
-    """Give the place and the literal texts of every ``FirthianError`` in the source."""
+def errors(outside: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the place and the literal texts of every error in the source."""
     for file in sorted(SOURCE.rglob("*.py")):
+        if outside in file.relative_to(SOURCE).parts:
+            continue
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "FirthianError":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error"):
                 parts = [*node.args, *(keyword.value for keyword in node.keywords)]
                 yield f"{file.name}:{node.lineno}", [text for part in parts if (text := literal(part))]
 
 
 def literal(node: ast.expr) -> str:
-    """Give the text of a string, with X for what is filled in; nothing for what is not a string."""
+    """Return the text of a string, with X for replacement fields; empty for anything else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -45,6 +47,14 @@ def test_messages_have_one_form() -> None:
             assert not text[0].isupper() or text[0] == "X" or text.startswith(("ARD", "CoNLL", "Ray", "Vectors")), (
                 f"{place}: {text}"
             )
+
+
+def test_the_library_names_no_flags_of_the_command_line() -> None:
+    """Messages name options between backquotes; whole commands are spelled as they are typed."""
+    for place, texts in errors(outside="cli"):
+        for text in texts:
+            words = re.sub(r"\b(firth|ray|python) \S+ .*", "", text)
+            assert not re.search(r"(?<!\S)--?[a-z]", words), f"{place}: {text}"
 
 
 def test_hints_say_what_to_do_and_do_not_ask() -> None:

@@ -172,8 +172,7 @@ def test_every_verb_and_flag_of_count_is_documented() -> None:
 def test_help_is_grouped_and_every_verb_has_an_example() -> None:
     import typer.main
 
-    from firthian.cli.examples import EXAMPLES
-    from firthian.cli.help import GROUPS
+    from firthian.cli.help import EXAMPLES, GROUPS
 
     command = typer.main.get_command(app)
     grouped = [verb for verbs in GROUPS.values() for verb in verbs]

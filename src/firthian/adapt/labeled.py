@@ -73,9 +73,11 @@ def read_labeled(
     for where, record in _records(path, _format(path, format, FORMATS), named, ("text", "label")):
         text, label = record.get("text"), record.get("label")
         if not isinstance(text, str):
-            raise FirthianError(f"{where}: the text is missing or is not text", hint="name its column: --text-column")
+            raise FirthianError(
+                f"{where}: the text is missing or is not text", hint="name its column with `text_column`"
+            )
         if label is None or isinstance(label, dict | list) or label == "":
-            raise FirthianError(f"{where}: there is no label", hint="name its column with --label-column")
+            raise FirthianError(f"{where}: no label", hint="name its column with `label_column`")
         texts.append(text)
         labels.append(str(label))
         if record.get("split") not in (None, ""):
@@ -96,14 +98,14 @@ def read_texts(path: str, *, format: str = "auto", text_column: str | None = Non
         if text_column is not None:
             raise FirthianError(
                 f"a text column is named, but {path} is read as lines",
-                hint="say what it is with --format csv, tsv or jsonl",
+                hint="choose `format=csv`, tsv or jsonl",
             )
         lines = split_lines(path, LARGEST_BYTES)
         return [line.decode("utf-8", "replace").removesuffix("\r") for _, line in lines]
     texts = []
     for where, record in _records(path, _format(path, chosen, ("lines", *FORMATS)), {"text": text_column}, ("text",)):
         if not isinstance(record.get("text"), str):
-            raise FirthianError(f"{where}: there is no text", hint="name its column with --text-column")
+            raise FirthianError(f"{where}: no text", hint="name its column with `text_column`")
         texts.append(record["text"])
     return texts
 

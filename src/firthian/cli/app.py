@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import io
 import json
-import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -73,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
     except FirthianError as error:
         message, hint = error.render(spelling(arguments))
-        code = _complain(_as_typed(message, arguments), hint, "--json" in arguments)
+        code = _complain(message, hint, "--json" in arguments)
     except (BrokenPipeError, SystemExit) as error:
         # The reader of our output closed the pipe, as `head` does: not an error. Typer may notice first, and exits.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
@@ -144,42 +143,6 @@ def spelling(arguments: list[str]) -> Callable[[str, str | None], str]:
         return str(flag) if value is None or parameter.is_flag else f"{flag} {value}"
 
     return spell
-
-
-def _as_typed(message: str, arguments: list[str]) -> str:
-    """Name options as the user typed them, where a message has the names that Python knows them by."""
-    name, must, rest = message.partition(" must be ")
-    if must and not name.startswith("-"):
-        return f"{_typed(name, arguments)}{must}{rest}"
-    listed = re.match(r"counting options \(([\w, ]+)\)", message)
-    if listed:
-        typed = ", ".join(_typed(name, arguments) for name in listed[1].split(", "))
-        return f"counting options ({typed}){message[listed.end() :]}"
-    names = {parameter.name for parameter in _parameters(arguments) if "_" in (parameter.name or "")}
-
-    def typed_word(found: re.Match[str]) -> str:
-        # A file may be called so as well.
-        return _typed(found[0], arguments) if found[0] in names and found[0] not in arguments else found[0]
-
-    # Not inside quotes or paths.
-    return re.sub(r"(?<![^\s(])[a-z]+(?:_[a-z]+)+(?![^\s),:])", typed_word, message)
-
-
-def _typed(name: str, arguments: list[str]) -> str:
-    """Return an option as the user typed it: a flag, or what was set."""
-    flags: list[str] = [
-        flag
-        for parameter in _parameters(arguments)
-        if parameter.name == name or f"-{name}" in parameter.opts
-        for flag in parameter.opts
-    ]
-    given = {argument.partition("=")[0] for argument in arguments}
-    for flag in flags:
-        if flag in given:
-            return flag
-    if name in given or name.replace("_", "-") in given:
-        return f"--set {name}"
-    return flags[-1] if flags else name
 
 
 def _resuming(arguments: list[str]) -> str:

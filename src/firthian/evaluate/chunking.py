@@ -155,7 +155,7 @@ def _weights(l2: str | Sequence[float]) -> list[float]:
     except ValueError:
         weights = []
     if not weights or not (weights[0] >= 0 and np.isfinite(weights[-1])):
-        raise FirthianError(f"l2 must be numbers of at least 0, got {l2!r}", hint="the default is 0.05+0.2+0.5+1+2")
+        raise FirthianError(f"`l2` must be numbers of at least 0, got {l2!r}", hint="the default is 0.05+0.2+0.5+1+2")
     return weights
 
 

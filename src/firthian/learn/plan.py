@@ -215,7 +215,7 @@ class Forecast:
             lines.append(f"{'training':<18} {self.recipe} was never measured (measured: {', '.join(_measured())})")
         else:
             lines += ["training:", *cost.describe(self.training, self.workers)]
-        return "\n".join([*lines, f"{'least --memory':<18} {show_size(self.most_bytes)}"])
+        return "\n".join([*lines, f"{'minimum memory':<18} {show_size(self.most_bytes)}"])
 
 
 def _measured() -> list[str]:

@@ -215,7 +215,7 @@ def tokenize_segment(source: SegmentText, tokenizer: Tokenizer, tokenized: bool,
         except UnicodeDecodeError as error:
             raise FirthianError(
                 f"{source.place(error.start)}: a byte is not UTF-8",
-                hint="convert the file, or leave out --strict to replace such bytes",
+                hint="convert the file, or omit `strict` to replace such bytes",
             ) from None
     return tokenize_text(source.text, tokenizer, tokenized)
 

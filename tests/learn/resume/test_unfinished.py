@@ -440,7 +440,7 @@ def test_a_corpus_that_changes_while_it_is_read(tmp_path: Path, firth: Any, monk
     from firthian.text import files
 
     corpus = write_corpus(tmp_path / "corpus.txt", 300, 60)
-    decompressed = files._decompressed
+    decompressed = files.decompressed
 
     def changing(file: Any) -> Any:
         stream = decompressed(file)
@@ -460,7 +460,7 @@ def test_a_corpus_that_changes_while_it_is_read(tmp_path: Path, firth: Any, monk
 
     assert firth(verb, corpus, "-o", tmp_path / "old", "--min-count", 1, *_dim(verb)).code == 0
     before = {item: item.read_bytes() for item in (tmp_path / "old").iterdir()}
-    monkeypatch.setattr(files, "_decompressed", changing)
+    monkeypatch.setattr(files, "decompressed", changing)
     outcome = firth(verb, corpus, "-o", tmp_path / "old", "--min-count", 1, "--force", *_dim(verb))
     outcome.complains("corpus.txt changed while it was read", "run again when nothing writes to it")
     assert {item: item.read_bytes() for item in (tmp_path / "old").iterdir()} == before
