@@ -123,7 +123,7 @@ def test_words_cut_in_two_ways_are_not_added(
     firth("count", corpus, "-o", tmp_path / "one")
     firth("count", corpus, "-o", tmp_path / "two", *flags)
     refused = firth("merge", tmp_path / "one", tmp_path / "two", "-o", target)
-    refused.complains(f"counts made with other options cannot be added: {message}", "with the same options")
+    refused.complains(f"counts with different settings cannot be added: {message}", "with the same settings")
     # What was merged before still knows how its words were cut.
     firth("merge", tmp_path / "one", tmp_path / "one", "-o", tmp_path / "both")
     firth("merge", tmp_path / "both", tmp_path / "two", "-o", target).complains(message)

@@ -98,7 +98,7 @@ def test_the_signature_of_count_lists_all_settings() -> None:
 @pytest.mark.parametrize("pair", ["a", "ab", ("a",), ("a", "b", "c"), 1])
 def test_counts_are_asked_for_pairs(pair: Any) -> None:
     counts = ft.count(TEXT, min_count=1)
-    with pytest.raises(ft.FirthianError, match="is no pair of words") as caught:
+    with pytest.raises(ft.FirthianError, match="expected a pair of words, got") as caught:
         counts[pair]
     assert "counts[word, context]" in caught.value.hint
 

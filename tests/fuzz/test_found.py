@@ -402,5 +402,5 @@ def test_items_of_no_bytes(tmp_path: Path) -> None:
 def test_counts_beyond_whole_numbers(tmp_path: Path) -> None:
     counts = ft.count(["a b a b"] * 3, min_count=1)
     counts.values = np.full(counts.values.shape, 1e30, dtype=np.float32)
-    with pytest.raises(FirthianError, match="no counting gives"):
+    with pytest.raises(FirthianError, match="an impossible number"):
         counts.integer_sums(0, counts.pairs)

@@ -144,7 +144,7 @@ def test_a_module_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ft.FirthianError, match=r"failing_module.py, line 2, \(NameError: name 'undefined_name'"
     ) as caught:
         Tokenizer("failing_module:cut")
-    assert caught.value.hint == "mend its module"
+    assert caught.value.hint == "fix its module"
 
 
 def test_tokens_that_were_given_are_recorded_as_such() -> None:
@@ -160,7 +160,7 @@ def test_tokens_that_were_given_are_recorded_as_such() -> None:
 
 
 def test_a_function_that_gives_no_strings() -> None:
-    with pytest.raises(ft.FirthianError, match="gave a int"):
+    with pytest.raises(ft.FirthianError, match="returned a int"):
         ft.count(["a b"], tokenizer="tests.text.my_tokenizer:numbers")
 
 
@@ -184,7 +184,7 @@ def test_a_function_that_fails_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_function_itself_is_refused_with_the_remedy() -> None:
-    with pytest.raises(ft.FirthianError, match="given by its name, not as a function: write module:function"):
+    with pytest.raises(ft.FirthianError, match="expected the name of a tokenizer, got a function: write module:function"):
         ft.count(["a b"], tokenizer=lambda text: text.split())  # type: ignore[arg-type]
 
 

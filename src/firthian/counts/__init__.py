@@ -1,1 +1,1 @@
-"""Ids -> Counts: windows, counting, merging out of memory, the store on disk."""
+"""Ids -> Counts: settings, windows, counting, merging, the store on disk."""

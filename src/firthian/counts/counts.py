@@ -1,4 +1,4 @@
-"""Counts: a sparse matrix of co-occurrence with its vocabulary, its totals and its history."""
+"""Counts: a sparse co-occurrence matrix with its vocabulary, totals and provenance."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Counts:
     """Co-occurrence counts ``X[i, j]`` in compressed rows, opened memory-mapped.
 
     ``indptr``, ``indices`` and ``values`` are the rows; ``row_sums`` and ``column_sums`` the marginals x_i and x_j;
-    ``total`` is x; ``vocabulary`` holds the words; ``record`` says where all this comes from.
+    ``total`` is x; ``vocabulary`` has the words; ``record`` is the provenance.
 
     >>> import firthian as ft
     >>> counts = ft.count(["to be or not to be"] * 5, window=2, weighting="flat")
@@ -72,7 +72,7 @@ class Counts:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of words were seen together."""
+        """The number of pairs that co-occur."""
         return int(self.indices.size)
 
     @property
@@ -90,7 +90,7 @@ class Counts:
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise FirthianError(f"{pair!r} is no pair of words", hint="ask for counts[word, context]")
+            raise FirthianError(f"expected a pair of words, got {pair!r}", hint="write counts[word, context]")
         word, context = (self.vocabulary[item] for item in pair)
         low, high = self.indptr[word], self.indptr[word + 1]
         at = low + int(np.searchsorted(self.indices[low:high], context))
@@ -116,7 +116,7 @@ class Counts:
         _, unit = self.options.integer_weights()
         rounded = np.rint(self.values[low:high].astype(np.float64) * unit)
         if not (rounded < 2.0**63).all():
-            raise FirthianError("counts hold a number that no counting gives", hint="count the corpus again")
+            raise FirthianError("counts contain an impossible number", hint="count the corpus again")
         sums = rounded.astype(np.int64)
         places, exact = self._exact
         a, b = np.searchsorted(places, [low, high])
@@ -125,25 +125,25 @@ class Counts:
 
     def strongest_pairs(self, topn: int = 20, min_count: float = 20.0) -> list[tuple[str, str, float, float]]:
         """Return the pairs with the highest PMI among those seen often: (word, context, count, PMI)."""
-        found: list[tuple[float, int, int, float]] = []
+        strongest: list[tuple[float, int, int, float]] = []
         step = 4096
         for first in range(0, len(self.vocabulary), step):
             last = min(first + step, len(self.vocabulary))
             low, high = int(self.indptr[first]), int(self.indptr[last])
             value = self.values[low:high].astype(np.float64)
             row, column = self.rows_of(first, last), np.asarray(self.indices[low:high])
-            wanted = value >= min_count
+            chosen = value >= min_count
             if self.options.context == "both":
-                wanted &= row < column
-            value, row, column = value[wanted], row[wanted], column[wanted]
-            # Marginals that no counting gives may overflow; they may not stop the reader.
+                chosen &= row < column
+            value, row, column = value[chosen], row[chosen], column[chosen]
+            # Impossible marginals of a damaged file may overflow, but must not raise here.
             with np.errstate(all="ignore"):
                 pmi = np.log(value * self.total / (self.row_sums[row] * self.column_sums[column]))
             best = np.argsort(-pmi, kind="stable")[:topn]
-            found += zip(pmi[best], row[best], column[best], value[best], strict=True)
-        found.sort(key=lambda item: (-item[0], item[1], item[2]))
+            strongest += zip(pmi[best], row[best], column[best], value[best], strict=True)
+        strongest.sort(key=lambda item: (-item[0], item[1], item[2]))
         words = self.vocabulary.words
-        return [(words[i], words[j], float(count), float(pmi)) for pmi, i, j, count in found[:topn]]
+        return [(words[i], words[j], float(count), float(pmi)) for pmi, i, j, count in strongest[:topn]]
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write the counts to another folder."""
@@ -180,13 +180,13 @@ class Counts:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged from error
-        if verify and not counts._holds_together():
+        if verify and not counts._is_consistent():
             raise damaged
         counts.path = folder
         return counts
 
-    def _holds_together(self) -> bool:
-        """Return whether the arrays fit each other and the vocabulary: what comes after relies on that unchecked."""
+    def _is_consistent(self) -> bool:
+        """Return whether the arrays fit each other and the vocabulary, which later stages rely on."""
         words, (places, sums) = len(self.vocabulary), self._exact
         named = {"<i8": (self.indptr, places, sums), "<i4": (self.indices,), "<f8": (self.row_sums, self.column_sums)}
         return (
@@ -212,12 +212,12 @@ class Counts:
 
 
 def _are_counts(array: Array) -> bool:
-    """Return whether numbers are all finite and not negative; NaN fails every comparison."""
+    """Return whether all numbers are finite and not negative; NaN fails every comparison."""
     return array.size == 0 or bool(array.min() >= 0 and array.max() < np.inf)
 
 
 def temporary_target() -> Path:
-    """Name a place for counts that nobody asked to keep."""
+    """Return a path for temporary counts."""
     return Path(tempfile.mkdtemp(prefix="firthian-")) / "counts"
 
 

@@ -1,4 +1,4 @@
-"""What counting a corpus will take, judged from a sample of it."""
+"""Estimate what counting a corpus takes, from a sample of it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from firthian.runtime.executor import check_workers
 from firthian.runtime.memory import show_size
 from firthian.text.readers import Files, Piece, open_corpus
 
-#: How much text is read for an estimate.
+#: Bytes of text read for an estimate.
 SAMPLE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Sizes and times, extrapolated."""
+    """Extrapolated sizes and times."""
 
     sample_bytes: int
     text_bytes: int
@@ -34,7 +34,7 @@ class Estimate:
     seconds: float
     exact: bool
     workers: int
-    #: How fast this machine counts, beside the one that the cost model was measured on.
+    #: Speed of this machine relative to that of the cost model.
     speed: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -42,12 +42,12 @@ class Estimate:
         return asdict(self)
 
     def describe(self) -> str:
-        """Write the figures for people."""
-        took = cost.Cost(0.0, self.seconds, self.memory_bytes, self.disk_bytes)
-        return "\n".join([*self.sizes(), *cost.describe(took, self.workers)])
+        """Return the figures as text."""
+        total = cost.Cost(0.0, self.seconds, self.memory_bytes, self.disk_bytes)
+        return "\n".join([*self.sizes(), *cost.describe(total, self.workers)])
 
     def sizes(self) -> list[str]:
-        """Write how much there is, for people, a line each."""
+        """Return the sizes as lines of text."""
         head = "the whole corpus was read" if self.exact else f"estimated from {show_size(self.sample_bytes)} of text"
         return [
             head,
@@ -58,7 +58,7 @@ class Estimate:
 
 
 class _Head:
-    """The first part of a corpus, as a corpus."""
+    """The beginning of a corpus, as a corpus."""
 
     def __init__(self, corpus: Any, limit: int) -> None:
         self.corpus = corpus
@@ -86,22 +86,22 @@ class _Head:
 
 
 def estimate(corpus: Any, *, workers: int | None = None, **settings: Any) -> Estimate:
-    """Count two beginnings of a corpus, one a quarter of the other if it is large, and follow their growth to its whole size.
+    """Count two beginnings of a corpus, one four times the other, and extrapolate their growth to its size.
 
-    Words and pairs grow as powers of the number of tokens (Heaps' law); ``runtime/cost.py`` says what they cost, on a machine
-    as fast as this one was on the sample. ``settings`` are those of ``firthian.count``.
+    Words and pairs grow as powers of the number of tokens (Heaps' law); ``runtime/cost.py`` predicts their cost on a
+    machine as fast as this one was on the sample. ``settings`` are those of ``firthian.count``.
     """
-    busy = check_workers(workers)
+    workers = check_workers(workers)
     source = open_corpus(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
     size = source.size()
     if size is None and isinstance(source, Files):
-        raise FirthianError("a dry run cannot read standard input or a pipe", hint="give a file")
+        raise FirthianError("a dry run cannot read standard input or a pipe", hint="pass a file")
     results = []
-    # A small corpus is counted twice as well: the first time the kernels are loaded, which says nothing of the machine.
+    # A small corpus is counted twice too: the first time includes loading the kernels.
     for limit in (SAMPLE_BYTES // 4, SAMPLE_BYTES):
         head = _Head(source, limit)
         begin = time.perf_counter()
-        counts = count(head, workers=busy, **settings)
+        counts = count(head, workers=workers, **settings)
         results.append((head, counts, time.perf_counter() - begin))
     head, counts, seconds = results[-1]
     tokens = counts.record["corpus"]["tokens"]
@@ -120,19 +120,19 @@ def estimate(corpus: Any, *, workers: int | None = None, **settings: Any) -> Est
             words = min(words, settings["max_vocab"])
         pairs = min(pairs, words * words)
     total = round(tokens * growth)
-    speed = cost.speed_of("count", cost.Size(tokens, len(counts.vocabulary), counts.pairs), seconds, busy)
-    took = cost.predict("count", cost.Size(total, words, pairs), busy, speed)
+    speed = cost.speed_of("count", cost.Size(tokens, len(counts.vocabulary), counts.pairs), seconds, workers)
+    predicted = cost.predict("count", cost.Size(total, words, pairs), workers, speed)
     return Estimate(
         sample_bytes=head.read,
         text_bytes=text,
         tokens=total,
         words=words,
         pairs=pairs,
-        disk_bytes=took.disk_bytes,
-        memory_bytes=took.peak_bytes,
-        seconds=round(took.seconds, 1),
+        disk_bytes=predicted.disk_bytes,
+        memory_bytes=predicted.peak_bytes,
+        seconds=round(predicted.seconds, 1),
         exact=head.complete,
-        workers=busy,
+        workers=workers,
         speed=round(speed, 3),
     )
 

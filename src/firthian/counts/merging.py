@@ -1,4 +1,4 @@
-"""Add the counts of several corpora: vocabularies united, ids in their order again, sums exact."""
+"""Add the counts of several corpora: the union of their vocabularies, ordered by count, with exact sums."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def merge(
     """
     parts = [item if isinstance(item, Counts) else Counts.load(item) for item in counts]
     if len(parts) < 2:
-        raise FirthianError("there is nothing to merge", hint="name at least two folders of counts")
-    # Each pair: what one part does not say, the next two may say differently.
+        raise FirthianError("nothing to merge", hint="pass at least two folders of counts")
+    # Compare all pairs: settings missing from one record may differ between two others.
     for one, other in combinations(parts, 2):
         different = _difference(one, other)
         if different:
             raise FirthianError(
-                f"counts made with other options cannot be added: {different}",
-                hint="count both corpora with the same options",
+                f"counts with different settings cannot be added: {different}",
+                hint="count both corpora with the same settings",
             )
     total: Counter[str] = Counter()
     for part in parts:
@@ -87,7 +87,7 @@ def merge(
     parts[0].options.check_sums(max(total.values(), default=0))
     runs = [Renumbered(part, vocabulary) for part in parts]
     blocks = merge_blocks(list(runs), np.sum([run.sizes for run in runs], axis=0), len(vocabulary), Threads(workers))
-    record = {"merged": [part.record for part in parts], "settings": _known_cutting(parts), "firthian": __version__}
+    record = {"merged": [part.record for part in parts], "settings": _shared_tokenizing(parts), "firthian": __version__}
     if output is not None:
         with new_folder(output, force) as folder:
             write_counts(folder, blocks, vocabulary, parts[0].options, record)
@@ -102,40 +102,40 @@ def merge(
     return Counts.load_temporary(target)
 
 
-def _what_counts(options: WindowSettings) -> WindowSettings:
-    """Leave out what played no part: without sub-sampling, neither its mode nor its seed."""
+def _effective(options: WindowSettings) -> WindowSettings:
+    """Reset settings that had no effect: without sub-sampling, its mode and seed."""
     return options if options.sample > 0 else replace(options, sample_mode="drop", seed=0)
 
 
-#: Settings of counting that say what a word is: what was cut in two ways is not the same words.
-_CUTTING = ("tokenizer", "keep_case", "fold_numbers", "phrases")
+#: Settings that define what a word is.
+_TOKENIZING = ("tokenizer", "keep_case", "fold_numbers", "phrases")
 
 
-def _cutting(counts: Counts) -> dict[str, Any]:
-    """Return what a record says of how words were cut; it may come from any file, or from a release that said less."""
-    said = counts.record.get("settings")
-    return {name: said[name] for name in _CUTTING if name in said} if isinstance(said, dict) else {}
+def _tokenizing(counts: Counts) -> dict[str, Any]:
+    """Return the tokenizing settings in a record, which may come from any file."""
+    settings = counts.record.get("settings")
+    return {name: settings[name] for name in _TOKENIZING if name in settings} if isinstance(settings, dict) else {}
 
 
-def _known_cutting(parts: Sequence[Counts]) -> dict[str, Any]:
-    """Return what all corpora say of how words were cut: whoever reads text later cuts it in the same way."""
-    first, *others = map(_cutting, parts)
+def _shared_tokenizing(parts: Sequence[Counts]) -> dict[str, Any]:
+    """Return the tokenizing settings that all records have, for tokenizing other text in the same way."""
+    first, *others = map(_tokenizing, parts)
     return {name: value for name, value in first.items() if all(name in other for other in others)}
 
 
 def _difference(one: Counts, two: Counts) -> str:
-    """Name the settings in which two counts differ, with both values; nothing where they can be added."""
-    found = []
+    """Return the settings in which two counts differ, with both values; empty if they can be added."""
+    differences = []
     for ours, theirs in (
-        (_what_counts(one.options).as_dict(), _what_counts(two.options).as_dict()),
-        (_cutting(one), _cutting(two)),
+        (_effective(one.options).as_dict(), _effective(two.options).as_dict()),
+        (_tokenizing(one), _tokenizing(two)),
     ):
-        found += [
+        differences += [
             f"{name} {_shown(value)} and {_shown(theirs[name])}"
             for name, value in ours.items()
             if name in theirs and theirs[name] != value
         ]
-    return ", ".join(found)
+    return ", ".join(differences)
 
 
 def _shown(value: Any) -> str:

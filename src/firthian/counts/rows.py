@@ -19,7 +19,7 @@ from firthian.disk.tensors import TensorWriter, rows_fit
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Executor
 
-#: A block of rows may hold at most so many pairs (one row may hold more). Small enough that memory is reused between blocks.
+#: Maximum pairs of a block of rows (one row may have more), small enough that memory is reused between blocks.
 BLOCK_PAIRS = 250_000
 
 RUN = ArtifactKind("run", "run.json")
@@ -35,7 +35,7 @@ class RowBlock:
 
 
 def joined(blocks: Sequence[RowBlock]) -> RowBlock:
-    """Make one block of several, one after another."""
+    """Concatenate blocks."""
     if len(blocks) == 1:
         return blocks[0]
     return RowBlock(
@@ -60,7 +60,7 @@ class Runs(Protocol):
 
 
 def cut_rows(most_pairs: Array, block_pairs: int = BLOCK_PAIRS, also: Sequence[int] = ()) -> list[tuple[int, int]]:
-    """Cut rows into blocks, given the most pairs each can have, and ``also`` at some rows; it changes no result."""
+    """Divide rows into blocks by the maximum pairs of each, and ``also`` at some rows; results do not depend on it."""
     ends = np.concatenate([[0], np.cumsum(most_pairs)])
     steps = np.arange(block_pairs, ends[-1], block_pairs)
     cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, steps, side="right") - 1, [most_pairs.size], also]))
@@ -80,7 +80,7 @@ def count_blocks(
 ) -> Iterator[RowBlock]:
     """Count the windows around the words of ``stream[core]``; what lies outside the core is context only.
 
-    Blocks end at the rows ``cuts``, and where they would be too large. ``rows`` are those to count, all where it is None.
+    Blocks end at the rows ``cuts``, and where they would be too large. ``rows`` limits the rows to count.
     """
     from firthian.kernels import windows as kernel
 
@@ -122,7 +122,7 @@ def _index(
 ) -> tuple[Array, Array]:
     """Return where each word of ``rows`` occurs in the core: positions ``[pointers[w]:pointers[w + 1]]``, ascending.
 
-    The core is cut in as many pieces as there are workers; the result is the same for any cut.
+    The core is divided into a piece per worker; the result is the same for any division.
     """
     from firthian.kernels import windows as kernel
 
@@ -178,7 +178,7 @@ class DiskRun:
     """Integer sums of some segments of the corpus, in files that are mapped when read."""
 
     def __init__(self, folder: Path, corpus: str, words: int | None = None) -> None:
-        """Open a run; it must be undamaged, of the corpus with this checksum, and of so many words where one knows that."""
+        """Open a run; raise if it is damaged, of another corpus, or has another number of words."""
         artifact = RUN.read(folder)
         record, arrays = artifact.record, artifact.arrays
         if record.get("corpus") != corpus:
@@ -232,11 +232,11 @@ def write_run(folder: Path, segments: tuple[int, int], corpus: str, blocks: Iter
 
 
 def finished_runs(folder: Path, corpus: str, words: int) -> list[DiskRun]:
-    """Return the runs of an earlier attempt that hold the beginning of the corpus, each segment once; remove all others.
+    """Return the runs of an interrupted attempt that cover the beginning of the corpus once; remove all others.
 
-    A run that was merged may still lie beside the runs it was made of; the longest one from a segment on is taken.
+    A merged run may still exist beside its parts; the longest one from each segment is used.
     """
-    found: dict[int, DiskRun] = {}
+    by_start: dict[int, DiskRun] = {}
     useless: list[Path] = []
     for path in sorted(folder.glob("run-*")):
         try:
@@ -244,15 +244,15 @@ def finished_runs(folder: Path, corpus: str, words: int) -> list[DiskRun]:
         except FirthianError:
             useless.append(path)
             continue
-        shorter = found.get(run.segments[0])
+        shorter = by_start.get(run.segments[0])
         if shorter is not None:
             useless.append(shorter.folder)
-        found[run.segments[0]] = run
+        by_start[run.segments[0]] = run
     runs: list[DiskRun] = []
     end = 0
-    while end in found:
-        runs.append(found.pop(end))
+    while end in by_start:
+        runs.append(by_start.pop(end))
         end = runs[-1].segments[1]
-    for path in [*useless, *(run.folder for run in found.values())]:
+    for path in [*useless, *(run.folder for run in by_start.values())]:
         shutil.rmtree(path, ignore_errors=True)
     return runs

@@ -18,14 +18,14 @@ from firthian.runtime.executor import Executor, Threads
 from firthian.text.spool import Spool
 from firthian.text.vocabulary import Vocabulary
 
-#: Sub-sampling is drawn anew in each epoch: this many seeds further on.
+#: Added to the seed of sub-sampling in each epoch.
 _NEXT_EPOCH = 0x1E3779B97F4A7C15
 
 
 class Tokens:
-    """A tokenized corpus in a folder of its own, which goes when the tokens are closed unless it is to be kept.
+    """A tokenized corpus in a folder, which is removed on closing unless it is to be kept.
 
-    ``vocabulary``, ``options`` and ``record`` are what they would be in ``Counts`` of the same corpus.
+    ``vocabulary``, ``options`` and ``record`` are the same as in ``Counts`` of the corpus.
 
     >>> from firthian.text.readers import open_corpus
     >>> from firthian.runtime.memory import check_budget
@@ -54,12 +54,12 @@ class Tokens:
 
     @classmethod
     def read(cls, job: CountJob, how: CountingContext, folder: Path | None = None) -> Tokens:
-        """Tokenize a corpus and settle its vocabulary; no windows are counted.
+        """Tokenize a corpus and build its vocabulary, without counting windows.
 
-        With a ``folder``, what lies there from an earlier attempt is used, and all stays there; else it is a temporary one.
+        Work is kept in ``folder``, where an interrupted attempt is resumed; by default in a temporary one.
         """
         if job.options.sample > 0 and job.options.sample_mode != "drop":
-            # The weights of the other mode belong to pairs that are counted; a text has only its words to drop.
+            # The other mode scales counted pairs, but here there are only words to drop.
             raise FirthianError(
                 f"training on text cannot sub-sample with `sample_mode={job.options.sample_mode}`",
                 hint="use `sample_mode=drop`",
@@ -79,10 +79,10 @@ class Tokens:
         return cls(spool, result.vocabulary, job.options, record, how.rereaders)
 
     def groups(self, epoch: int = 0, group_tokens: int = 1) -> Iterator[Group]:
-        """Return the streams of an epoch in order, sub-sampled with random numbers of that epoch.
+        """Return the streams of an epoch in order, sub-sampled with its own random numbers.
 
-        Each has whole segments of the text (4 MB), as many as it takes to have ``group_tokens``. Streams hold ids, document
-        ends and holes (see kernels/windows.py); where they are cut depends on the text alone.
+        Each consists of whole segments (4 MB), enough for ``group_tokens``. Streams contain ids, document ends and holes (see
+        kernels/windows.py); their boundaries depend on the text alone.
         """
         seed = (self.options.seed + epoch * _NEXT_EPOCH) % 2**63
         options = dataclasses.replace(self.options, seed=seed)

@@ -40,10 +40,10 @@ def select(
     keep_positions: bool,
     stream: Array,
 ) -> int:
-    """Write vocabulary ids, with an end mark before each document but the first; give their number.
+    """Write vocabulary ids, with an end mark before each document but the first; return their number.
 
     ``lookup`` maps a local id to a vocabulary id or -1. A word is kept when its random number is at most its
-    threshold; no thresholds, no sub-sampling. ``first_position`` is how many tokens of the first document came before.
+    threshold; no thresholds, no sub-sampling. ``first_position`` is the number of earlier tokens of the first document.
     """
     at = 0
     sampling = thresholds.size > 0
@@ -82,7 +82,7 @@ def join_phrases(
     """Replace adjacent words that form a phrase by the phrase's id, greedily from the left.
 
     The phrases of word ``w`` are ``right[pointers[w]:pointers[w + 1]]``, in order; phrase ``p`` gets the local id
-    ``first_phrase + p``. ``left[p]`` is only there to size the result. Give (ids, document starts, uses of each phrase).
+    ``first_phrase + p``. ``left[p]`` is only there to size the result. Return (ids, document starts, uses of each phrase).
     """
     out = np.empty(ids.size, np.int32)
     starts = np.empty(document_starts.size, np.int64)

@@ -17,7 +17,7 @@ WORD, JOINER, DIGIT, ENDS_DOCUMENT = 1, 2, 4, 8
 #: Why ``scan`` stopped: at the end, or for want of room for more types or for their bytes.
 DONE, MORE_TYPES, MORE_POOL = 0, 1, 2
 
-#: What ``progress`` holds between calls of ``scan``.
+#: Indices into ``progress``, the state between calls of ``scan``.
 AT_BYTE, N_TOKENS, N_DOCUMENTS, N_TYPES = 0, 1, 2, 3
 
 _OFFSET = np.uint64(0xCBF29CE484222325)
@@ -216,7 +216,7 @@ def join_words(
     starts: Array,
     pool: Array,
 ) -> None:
-    """Spell pairs of words with a space between them; ``starts`` says where each goes."""
+    """Spell pairs of words with a space between them; ``starts`` are their offsets."""
     for n in range(left.size):
         at = starts[n]
         for k in range(left_starts[left[n]], left_starts[left[n] + 1]):
@@ -238,12 +238,12 @@ def look_up(
     table_hashes: Array,
     table_starts: Array,
     table_pool: Array,
-    found: Array,
+    ids: Array,
 ) -> None:
     """Write for each word its id in the table, or -1."""
     identity = np.arange(256).astype(np.uint8)
     for n in range(hashes.size):
-        found[n] = _find(
+        ids[n] = _find(
             hashes[n], pool, starts[n], starts[n + 1], identity, slots, table_hashes, table_starts, table_pool
         )[0]
 
@@ -264,7 +264,7 @@ def add_types(
     table_counts: Array,
     n_types: int,
 ) -> tuple[int, int]:
-    """Add the counts of those words whose hash falls to ``part`` of ``parts``; give (words read, types in the table).
+    """Add the counts of those words whose hash is in ``part`` of ``parts``; return (words read, types in the table).
 
     Fewer words are read than there are when the table has no more room.
     """

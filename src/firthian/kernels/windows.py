@@ -1,6 +1,6 @@
 """Ids -> co-occurrence sums, by an inverted index: no hashing, no sorting of pairs, rows independent.
 
-A stream of ids holds words (>= 0), DOCUMENT_END, and HOLE for a dropped word whose place is kept. All sums are integers,
+A stream of ids contains words (>= 0), DOCUMENT_END, and HOLE for a dropped word that keeps its position. All sums are integers,
 so that no order of addition can change them.
 """
 
@@ -86,7 +86,7 @@ def count_rows(
     columns: Array,
     sums: Array,
 ) -> int:
-    """Sum the windows of the words ``first_row .. last_row - 1``; give the number of pairs.
+    """Sum the windows of the words ``first_row .. last_row - 1``; return the number of pairs.
 
     ``before[k]`` and ``after[k]`` are the integer weights at distance ``k + 1``; an empty array means that side does
     not count. ``accumulator`` and ``marks`` (one bit for each word) come cleared and are left so.
@@ -139,7 +139,7 @@ def merge_rows(
     columns: Array,
     sums: Array,
 ) -> int:
-    """Add rows of several runs; give the number of pairs.
+    """Add rows of several runs; return the number of pairs.
 
     Row ``r`` of run ``n`` is the part ``pointers[n, r] .. pointers[n, r + 1]`` of ``columns_in`` and ``sums_in``.
     """
@@ -170,10 +170,10 @@ def finish_rows(
     column_totals: Array,
     inexact: Array,
 ) -> int:
-    """Turn integer sums into stored values and totals; give how many values cannot be turned back exactly.
+    """Convert integer sums to stored values and totals; return the number of values that cannot be converted back.
 
-    ``keep`` holds each word's probability of being kept, for sub-sampling by expectation; it is empty otherwise.
-    ``inexact`` receives the places of the values that rounding took from their integers. ``column_totals`` may be empty,
+    ``keep`` is each word's probability of being kept, for sub-sampling by expectation; it is empty otherwise.
+    ``inexact`` receives the positions of values that were rounded. ``column_totals`` may be empty,
     for a symmetric matrix, whose columns add up to the same as its rows.
     """
     at = 0

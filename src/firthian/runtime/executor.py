@@ -130,7 +130,7 @@ def limit_workers(executor: Executor, workers: int) -> Executor:
 
 
 def constant(array: Array) -> Array:
-    """Return a read-only view of an array that nobody writes to any more; a cluster sends it only once."""
+    """Return a read-only view of an array that is no longer written to; a cluster sends it only once."""
     if not array.flags.writeable:
         return array
     view = array.view()

@@ -1,1 +1,1 @@
-"""Text -> ids: readers, tokenizers, segments, the vocabulary."""
+"""Text -> ids: readers, tokenizers, segments, vocabulary, phrases."""

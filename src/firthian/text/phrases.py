@@ -1,4 +1,4 @@
-"""Collocations: adjacent words that occur together more often than chance become one token, joined with ``_``."""
+"""Collocations: adjacent words that occur together more often than by chance become one token, joined by ``_``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Phrases:
 
     @property
     def spelled(self) -> list[str]:
-        """Write the phrases as joined words."""
+        """The phrases as joined words."""
         words = self.vocabulary.words
         return [f"{words[a]}_{words[b]}" for a, b in zip(self.left, self.right, strict=True)]
 
@@ -66,7 +66,7 @@ class Phrases:
 
     @functools.cached_property
     def _spelled_table(self) -> TypeTable:
-        """The phrases as types; one that is spelled like another, or like a word, still has a place of its own."""
+        """The phrases as types; one spelled like another, or like a word, is still separate."""
         return TypeTable.of_words(self.spelled)
 
     def join(self, segment: Segment) -> Segment:
@@ -126,10 +126,10 @@ def find_phrases(
 
 
 def join_known(tokens: Sequence[str], vocabulary: Vocabulary, passes: int) -> list[str]:
-    """Join neighbors whose phrase is in a vocabulary, greedily from the left, in as many passes as counting did.
+    """Join neighbors whose phrase is in a vocabulary, greedily from the left, in as many passes as in counting.
 
-    What a later pass joined may have left its parts in no vocabulary: they are joined on the way, and let go again where
-    no phrase comes of them.
+    Parts of phrases joined by a later pass may not be in the vocabulary: they are joined too, and separated again if no
+    phrase results.
 
     >>> join_known("rio de janeiro in january de facto".split(), Vocabulary(["rio_de_janeiro", "de", "in"]), 2)
     ['rio_de_janeiro', 'in', 'january', 'de', 'facto']

@@ -1,7 +1,7 @@
-"""A corpus in segments: some megabytes of text each, tokenized alone, so that workers share nothing.
+"""A corpus in segments of a few megabytes, each tokenized alone, so that workers share nothing.
 
-A segment has ids of its own for its own types. How the text is cut into segments changes no result,
-save that phrases are not joined across a cut inside a document.
+Each segment numbers its own types. How text is divided into segments does not change results,
+except that phrases are not joined across a boundary inside a document.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from firthian.text.files import Shard, lines_before
 from firthian.text.readers import Corpus, Piece
 from firthian.text.tokenizer import Tokenizer
 
-#: How much text makes a segment.
+#: Bytes of text of a segment.
 SEGMENT_BYTES = 4 << 20
 
-#: What a worker takes that makes one of text, or reads it again: about five times its text, as measured.
+#: Memory of a worker that makes or rereads a segment: measured as about five times its text.
 WORKER_BYTES = 20 << 20
 
 
 @dataclass(frozen=True)
 class SegmentText:
-    """The text of one segment; documents end at newlines, the last one may go on in the next segment."""
+    """The text of one segment; documents end at newlines, the last one may continue in the next segment."""
 
     number: int
     text: bytes
     #: (offset in the text, file, line) of each piece it is made of.
     origins: list[tuple[int, str, int]]
-    #: Where in its file the shard begins; lines are numbered from there.
+    #: Offset of the shard in its file; lines are numbered from there.
     begin: int = 0
 
     def place(self, offset: int) -> str:
-        """Name the file and line of a byte."""
+        """Return the file and line of a byte, for error messages."""
         start, source, line = [origin for origin in self.origins if origin[0] <= offset][-1]
         newlines = self.text.count(b"\n", start, offset) + (lines_before(source, self.begin) if self.begin else 0)
         return f"{source}, line {line + newlines}"
@@ -51,7 +51,7 @@ class Segment:
     """Tokens of one segment as ids of its own types.
 
     ``document_starts[n]`` is the number of tokens before document ``n``; the first document of a segment may be the
-    rest of the last one of the segment before, ``ends_inside`` says that it goes on in the next one.
+    rest of the previous segment's last one; with ``ends_inside`` the last one continues in the next segment.
     """
 
     ids: Array
@@ -65,24 +65,24 @@ class Segment:
     undecodable: int = 0
 
     def types(self) -> list[str]:
-        """Spell out the types."""
+        """Return the types as strings."""
         data = self.pool.tobytes()
         return [data[a:b].decode() for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
 
     @property
     def whole_documents(self) -> int:
-        """How many documents end in this segment."""
+        """The number of documents that end in this segment."""
         return self.document_starts.size - 1 if self.ends_inside else self.document_starts.size
 
     def tokens_of_open_document(self) -> int:
-        """How many tokens of this segment belong to its last document, which goes on."""
+        """Return the number of tokens of the last document, if it continues in the next segment."""
         return int(self.ids.size - self.document_starts[-1]) if self.ends_inside else 0
 
 
 def cut_segments(
     corpus: Corpus, digests: list[bytes] | None = None, segment_bytes: int = SEGMENT_BYTES
 ) -> Iterator[SegmentText]:
-    """Cut a corpus, shard after shard; ``digests`` gets the SHA-256 of each shard's text."""
+    """Divide a corpus into segments, shard by shard; append the SHA-256 of each shard's text to ``digests``."""
     number = 0
     shards: Sequence[Shard | None] = shards_of(corpus) or [None]
     for shard in shards:
@@ -95,7 +95,7 @@ def cut_segments(
 
 
 def shards_of(corpus: Corpus) -> list[Shard] | None:
-    """Return the parts of a corpus that can be read alone; None where it is one stream."""
+    """Return the parts of a corpus that can be read alone; None if it is one stream."""
     shards: Callable[[], list[Shard] | None] | None = getattr(corpus, "shards", None)
     return shards() if shards is not None else None
 
@@ -103,7 +103,7 @@ def shards_of(corpus: Corpus) -> list[Shard] | None:
 def cut_shard(
     corpus: Any, shard: Shard | None, digest: hashlib._Hash, segment_bytes: int = SEGMENT_BYTES, number: int = 0
 ) -> Iterator[SegmentText]:
-    """Cut a shard after documents, or inside a very long one at white space; ``digest`` sees all bytes.
+    """Divide a shard after documents, or inside a very long one at white space; update ``digest`` with all bytes.
 
     Segments are numbered from ``number`` on.
     """
@@ -116,7 +116,7 @@ def cut_shard(
         digest.update(piece.text)
         if (piece.source, piece.line) != (source, next_line):
             origins.append((len(waiting), piece.source, piece.line))
-        # Where a piece covers other lines than it has newlines, the next one must say where it is.
+        # If a piece covers a number of lines other than its newlines, the next piece needs an origin of its own.
         follows = piece.text.count(b"\n") == piece.lines
         source, next_line = piece.source, piece.line + piece.lines if follows else -1
         waiting += piece.text
@@ -132,7 +132,7 @@ def cut_shard(
 
 
 def _origins_after(origins: list[tuple[int, str, int]], text: bytes) -> list[tuple[int, str, int]]:
-    """Say where the rest comes from, after ``text`` was cut off."""
+    """Return the origins of what follows ``text``."""
     cut = len(text)
     offset, source, line = [origin for origin in origins if origin[0] <= cut][-1]
     rest = (0, source, line + text.count(b"\n", offset))
@@ -140,7 +140,7 @@ def _origins_after(origins: list[tuple[int, str, int]], text: bytes) -> list[tup
 
 
 def _cut_at(text: bytearray, limit: int) -> int:
-    """After the last newline within the limit, else after the last white space, else between two characters."""
+    """Return the end of a segment: after the last newline, else white space, else between two characters."""
     for separator in (b"\n", b" ", b"\x1f", b"\t"):
         cut = text.rfind(separator, 0, limit) + 1
         if cut > 0:
@@ -191,7 +191,7 @@ def tokenize_text(text: bytes, tokenizer: Tokenizer, tokenized: bool = False) ->
             slots = np.full(room * 2, -1, dtype=np.int32)
             kernel.fill_slots(hashes, n_types, slots)
         else:
-            # Room for the longest word there can be, so that one more call always gets on.
+            # Room for the longest possible word, so that the next call always makes progress.
             pool = np.concatenate([pool, np.empty(max(pool.size, data.size), dtype=np.uint8)])
     n_documents = int(progress[kernel.N_DOCUMENTS])
     ends_inside = not prepared.text.endswith(b"\n")
@@ -208,7 +208,7 @@ def tokenize_text(text: bytes, tokenizer: Tokenizer, tokenized: bool = False) ->
 
 
 def tokenize_segment(source: SegmentText, tokenizer: Tokenizer, tokenized: bool, strict: bool) -> Segment:
-    """Tokenize a segment; with ``strict``, bytes that are not UTF-8 are an error that names their place."""
+    """Tokenize a segment; with ``strict``, raise if bytes are not UTF-8."""
     if strict and not source.text.isascii():
         try:
             source.text.decode()

@@ -1,4 +1,4 @@
-"""What a word is: tables that the scanning kernel reads, or a Python function for everything else."""
+"""Tokenizers: tables for the scanning kernel, or a Python function for everything else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from firthian.text.readers import TOKEN_SEPARATOR
 #: The classes of the scanning kernel (kernels/tokens.py), repeated here so that importing this does not import numba.
 WORD, JOINER, DIGIT, ENDS_DOCUMENT = 1, 2, 4, 8
 
-#: What every number becomes on request.
+#: Replaces every number with ``fold_numbers``.
 NUMBER = "<number>"
 
 NAMES = ("unicode", "whitespace", "icu")
@@ -46,11 +46,11 @@ _JOINERS = "'-_·\u200c\u200d"
 _SAME_AS = {"\u2019": "'", "\u02bc": "'", "\u2010": "-", "\u2011": "-"}
 
 _SURROGATES = re.compile("[\udc80-\udcff]")
-#: So many combining marks may stand on one character; the languages of the world need fewer than ten.
+#: Maximum combining marks on one character; no language needs ten.
 _MOST_MARKS = 30
 #: No character past this one is a letter, mark or digit, save a block of variation selectors.
 _LAST_CODE = 0x323B0
-#: So much of a document is shown in an error.
+#: Characters of a document shown in an error.
 _SHOWN_LETTERS = 40
 
 
@@ -101,7 +101,7 @@ def _whitespace_classes() -> Array:
 
 @functools.cache
 def _separator_classes() -> Array:
-    """Everything but the token separator is a word: for tokens made elsewhere."""
+    """Everything but the token separator is a word: for documents that are token lists."""
     table = np.full(sys.maxunicode + 1, WORD, dtype=np.uint8)
     table[ord(TOKEN_SEPARATOR)] = 0
     table[48:58] |= DIGIT
@@ -111,14 +111,14 @@ def _separator_classes() -> Array:
 
 @functools.cache
 def _crowded_marks() -> re.Pattern[str]:
-    """As many combining marks as may stand together, with one more behind them."""
+    """Return a pattern of the maximum number of combining marks, followed by one more."""
     codes = [code for code in range(0x300, _LAST_CODE) if unicodedata.combining(chr(code))]
     marks = "".join(map(chr, codes))
     return re.compile(f"([{marks}]{{{_MOST_MARKS}}})(?=[{marks}])")
 
 
 def decode(text: bytes) -> tuple[str, int]:
-    """Read UTF-8; give the text, each byte that is none replaced, and how many those were.
+    """Decode UTF-8; return the text with invalid bytes replaced, and the number of those.
 
     >>> decode(b"caf\\xe9")
     ('caf\ufffd', 1)
@@ -132,8 +132,8 @@ def decode(text: bytes) -> tuple[str, int]:
 def composed(text: str) -> str:
     """Normalize to NFC.
 
-    Sorting marks takes the square of their number, and a hostile text has millions on one letter. So a joiner, which ends the
-    sorting, comes after every thirtieth, as Unicode's stream-safe format asks (UAX #15, 13).
+    Sorting marks takes quadratic time, and a hostile text has millions on one letter. So a joiner, which ends the sorting,
+    is inserted after every thirtieth, as in Unicode's stream-safe format (UAX #15, 13).
 
     >>> composed("e\u0301") == "\u00e9", composed("e" + 31 * "\u0316").count("\u034f")
     (True, 1)
@@ -142,7 +142,7 @@ def composed(text: str) -> str:
 
 
 def _perhaps_crowded(text: bytes) -> bool:
-    """Tell, at once, whether there may be a run of more marks than may stand together: a mark has two bytes at least.
+    """Return quickly whether there may be a run of too many marks: a mark has at least two bytes.
 
     Of a run of 62 high bytes, seven lie at multiples of eight.
     """
@@ -179,7 +179,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Cuts text into words.
+    """Splits text into words.
 
     ``name`` is ``unicode`` (letters, marks, digits, with apostrophes and hyphens inside), ``whitespace``, ``icu``
     (optionally with a locale: ``icu:zh``) or ``module:function`` for a Python function from a text to its tokens.
@@ -202,11 +202,11 @@ class Tokenizer:
             object.__setattr__(self, "function", _find_function(self.name))
 
     def describe(self) -> dict[str, Any]:
-        """Say how words are cut, for the record."""
+        """Return the settings by name, for the record."""
         return {"tokenizer": self.name, "keep_case": self.keep_case, "fold_numbers": self.fold_numbers}
 
     def file_hash(self) -> str | None:
-        """Return the checksum of the file that a function of the user's lies in: when it changes, words may."""
+        """Return the checksum of the file of a user's function: if it changes, words may change."""
         module = sys.modules.get(self.name.partition(":")[0])
         file = getattr(module, "__file__", None)
         if self.function is None or is_builtin(self.name) or file is None:
@@ -250,21 +250,21 @@ class Tokenizer:
         except FirthianError:
             raise
         except Exception as error:
-            # A function of the user's may raise anything. Who calls from Python finds all of it as the cause.
+            # A user's function may raise anything; Python callers find it as the cause.
             raise FirthianError(
                 f"the tokenizer {self.name} failed{_place(error)} on {_shortened(document)!r} "
                 f"({type(error).__name__}: {error})",
-                hint="it takes a text and gives a list of strings",
+                hint="it must take a text and return a list of strings",
             ) from error
         for token in tokens:
             if not isinstance(token, str):
                 raise FirthianError(
-                    f"the tokenizer {self.name} gave a {type(token).__name__}", hint="it must give strings"
+                    f"the tokenizer {self.name} returned a {type(token).__name__}", hint="it must return strings"
                 )
         return TOKEN_SEPARATOR.join(re.sub(r"[\x1f\n\t]+", " ", token).strip() for token in tokens)
 
     def tokens(self, text: str) -> list[str]:
-        """Cut one text, as counting would."""
+        """Return the tokens of one text, as counting does."""
         from firthian.text.segments import tokenize_text
 
         segment = tokenize_text(text.replace("\n", " ").encode("utf-8", "replace"), self)
@@ -273,7 +273,7 @@ class Tokenizer:
 
 
 def _place(error: Exception) -> str:
-    """Say in which file and line an error arose, where that is not here."""
+    """Return the file and line of an error, unless it is this file."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return "" if last.filename == __file__ else f" in {os.path.basename(last.filename)}, line {last.lineno},"
 
@@ -285,8 +285,8 @@ def _shortened(text: str) -> str:
 def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
     if not isinstance(name, str):
         raise FirthianError(
-            f"a tokenizer is given by its name, not as a {type(name).__name__}",
-            hint="write module:function, so that others can find it again; or give lists of tokens as documents",
+            f"expected the name of a tokenizer, got a {type(name).__name__}",
+            hint="write module:function, so that it can be found again, or pass documents as token lists",
         )
     if name in ("unicode", "whitespace"):
         return None
@@ -299,28 +299,28 @@ def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
             hint=suggest(name, NAMES) + "; a function of yours is module:function",
         )
     try:
-        with _folder_on_the_path(os.getcwd()):
-            found = getattr(importlib.import_module(module), function)
+        with _search_folder(os.getcwd()):
+            loaded = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as error:
-        # Names that no module can have are values and types that are wrong to Python.
+        # Python raises ValueError or TypeError for names that no module can have.
         raise FirthianError(
             f"the tokenizer {name} cannot be loaded ({error})",
-            hint="put its module into this folder or on PYTHONPATH",
+            hint="put its module in this folder or on PYTHONPATH",
         ) from None
     except Exception as error:
-        # A module of the user's may raise anything while it is imported. Who calls from Python finds all of it as the cause.
+        # A user's module may raise anything on import; Python callers find it as the cause.
         raise FirthianError(
             f"the tokenizer {name} cannot be loaded{_place(error)} ({type(error).__name__}: {error})",
-            hint="mend its module",
+            hint="fix its module",
         ) from error
-    if not callable(found):
-        raise FirthianError(f"the tokenizer {name} is not a function", hint="give module:function")
-    return found  # type: ignore[no-any-return]
+    if not callable(loaded):
+        raise FirthianError(f"the tokenizer {name} is not a function", hint="write module:function")
+    return loaded  # type: ignore[no-any-return]
 
 
 @contextmanager
-def _folder_on_the_path(folder: str) -> Iterator[None]:
-    """Find modules in a folder too, after all others: a command does not look where the user is by itself."""
+def _search_folder(folder: str) -> Iterator[None]:
+    """Search a folder for modules too, after all others: a command does not search the current folder by itself."""
     sys.path.append(folder)
     importlib.invalidate_caches()
     try:

@@ -12,17 +12,17 @@ from firthian.errors import FirthianError
 from firthian.text.segments import Segment
 from firthian.text.vocabulary import Vocabulary
 
-#: What a type costs in the table: hash, start, count, two slots, and about ten bytes of spelling.
+#: Bytes per type in the table: hash, start, count, two slots, and about ten bytes of spelling.
 BYTES_PER_TYPE = 8 + 8 + 8 + 2 * 4 + 10
 
 
 class NoWordsLeftError(FirthianError):
-    """The corpus has words, but none is frequent enough or on the list."""
+    """Raised if no word of the corpus is frequent enough and on the word list."""
 
 
 @dataclass(frozen=True)
 class VocabularyLimits:
-    """Which types become words."""
+    """Limits that decide which types become words."""
 
     min_count: int
     max_vocab: int | None = None
@@ -44,7 +44,7 @@ class TypeTable:
 
     @classmethod
     def of_words(cls, words: Iterable[str]) -> TypeTable:
-        """Enter words, all different, with ids in their order."""
+        """Build a table of distinct words, with ids in their order."""
         from firthian.kernels import tokens as kernel
 
         spelled = [word.encode("utf-8", "surrogatepass") for word in words]
@@ -60,7 +60,7 @@ class TypeTable:
         return table
 
     def add(self, segment: Segment, part: int = 0, parts: int = 1) -> None:
-        """Add the counts of those types of a segment that fall to one part of the hash range."""
+        """Add the counts of a segment's types in one part of the hash range."""
         from firthian.kernels import tokens as kernel
 
         read = 0
@@ -102,10 +102,10 @@ class TypeTable:
         kernel.fill_slots(self.hashes, self.size, self.slots)
 
     def look_up(self, segment: Segment) -> Array:
-        """Return, for each type of a segment, its id here or -1."""
+        """Return the id of each type of a segment in this table, or -1."""
         from firthian.kernels import tokens as kernel
 
-        found = np.empty(segment.hashes.size, dtype=np.int32)
+        ids = np.empty(segment.hashes.size, dtype=np.int32)
         kernel.look_up(
             segment.hashes,
             segment.starts,
@@ -114,31 +114,31 @@ class TypeTable:
             self.hashes,
             self.starts,
             self.pool,
-            found,
+            ids,
         )
-        return found
+        return ids
 
     def spelled(self, which: Array) -> list[str]:
-        """Spell out some types."""
+        """Return some types as strings."""
         data = self.pool.data
         return [bytes(data[self.starts[n] : self.starts[n + 1]]).decode("utf-8", "replace") for n in which]
 
 
 @dataclass(frozen=True)
 class VocabularyResult:
-    """A vocabulary and what was left out of it."""
+    """A vocabulary, and the numbers of types and tokens it was chosen from."""
 
     vocabulary: Vocabulary
     types: int
     tokens: int
-    #: Words of a given list that the corpus does not hold, or that the other limits left out.
+    #: Words of the word list that do not occur, or that other limits left out.
     absent: list[str]
 
 
 def build_vocabulary(
     segments: Callable[[], Iterable[Segment]], limits: VocabularyLimits, budget: int, types_in_segments: int
 ) -> VocabularyResult:
-    """Add up the types of all segments, part by part of the hash range when all at once would not fit the budget."""
+    """Add up the types of all segments, in parts of the hash range if all at once would not fit the budget."""
     parts = min(1 << 16, max(1, -(-types_in_segments * BYTES_PER_TYPE // max(budget, 1))))
     words: dict[str, int] = {}
     types = tokens = 0

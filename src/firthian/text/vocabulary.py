@@ -41,7 +41,9 @@ class Vocabulary:
             except OverflowError:
                 raise FirthianError("a word is counted more than 2^63 times", hint="check the counts") from None
         if self.counts.shape != (len(self.words),):
-            raise FirthianError(f"{len(self.words)} words but {self.counts.size} counts", hint="give one count a word")
+            raise FirthianError(
+                f"{len(self.words)} words but {self.counts.size} counts", hint="pass one count per word"
+            )
         self._index: dict[str, int] | None = None
         self._lowercase: bool | None = None
         self._phrase_parts: frozenset[str] | None = None
@@ -58,7 +60,7 @@ class Vocabulary:
         if self._index is None:
             self._index = {word: number for number, word in enumerate(self.words)}
             if len(self._index) != len(self.words):
-                raise FirthianError("a vocabulary holds one word twice", hint="remove the duplicates")
+                raise FirthianError("a vocabulary contains a word twice", hint="remove the duplicates")
         return self._index
 
     @property
