@@ -184,7 +184,9 @@ def test_a_function_that_fails_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_function_itself_is_refused_with_the_remedy() -> None:
-    with pytest.raises(ft.FirthianError, match="expected the name of a tokenizer, got a function: write module:function"):
+    with pytest.raises(
+        ft.FirthianError, match="expected the name of a tokenizer, got a function: write module:function"
+    ):
         ft.count(["a b"], tokenizer=lambda text: text.split())  # type: ignore[arg-type]
 
 
