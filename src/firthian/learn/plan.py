@@ -267,12 +267,11 @@ def forecast(
 
 
 def _passes(recipe: Recipe, settings: Mapping[str, Any], tokens: int) -> float:
-    """Return the epochs that are asked for as a multiple of those that were measured: the usual ones for less text."""
+    """Return the epochs as a multiple of the measured ones, which are the default for little text."""
     if "epochs" not in settings:
         return 1.0
-    usual = recipe.options["epochs"].default
-    asked = settings["epochs"]
+    usual, epochs = recipe.options["epochs"].default, settings["epochs"]
     if usual == "auto":
         find = recipe.load("solver").usual_epochs  # type: ignore[attr-defined]
-        usual, asked = find(settings, 0), find(settings, tokens) if asked == "auto" else asked
-    return float(asked / usual)
+        usual, epochs = find(settings, 0), find(settings, tokens) if epochs == "auto" else epochs
+    return float(epochs / usual)
