@@ -15,7 +15,7 @@ from firthian.runtime.memory import show_size
 
 if TYPE_CHECKING:
     from firthian.compare.comparison import Comparison
-    from firthian.vectors.scores import Row
+    from firthian.vectors.cards import Row
 
 #: The measures that the charts show.
 _MEASURES = ("spearman", "3cosadd")

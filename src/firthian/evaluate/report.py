@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from firthian.vectors.scores import Row, plain, score_rows
+from firthian.vectors.cards import Row, plain, score_rows
 
 #: The most missing words named below a table.
 _NAMED = 8
