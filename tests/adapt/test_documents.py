@@ -112,26 +112,26 @@ def test_labeled_files(tmp_path, name, content, options):
 @pytest.mark.parametrize(
     ("name", "content", "options", "says"),
     [
-        ("a.tsv", "", {}, "holds no examples"),
+        ("a.tsv", "", {}, "has no examples"),
         ("a.tsv", "pos\tgood\nneg\n", {}, "line 2: only 1 columns"),
         ("a.tsv", "a\tb\tc\td\n", {}, "has 4 columns and no header"),
         ("a.tsv", "text\tlabel\nx\ty\n", {"label_column": "class"}, "no column 'class'"),
-        ("a.tsv", "\tgood\n", {}, "line 1: no label"),
-        ("a.csv", "id,Text\n1,good\n", {}, "has a header without a label: name its column with --label-column"),
+        ("a.tsv", "\tgood\n", {}, "line 1: there is no label"),
+        ("a.csv", "id,Text\n1,good\n", {}, "has a header without a label: name its column with label_column"),
         ("a.csv", "text\ngood\n", {}, "has a header without a label"),
-        ("a.csv", "class,review\npos,good\n", {}, "has a header without a text: name its column with --text-column"),
+        ("a.csv", "class,review\npos,good\n", {}, "has a header without a text: name its column with text_column"),
         ("a.jsonl", '{"label": "a", "body": "b"}\n', {"text_column": "boody"}, "no field 'boody': its fields are 'label'"),
         ("a.jsonl", '{"label": 1, "text": 5}\n', {}, "is not text"),
         ("a.jsonl", '{"text": "a"}\n', {}, "no label"),
         ("a.jsonl", "[1]\n", {}, "not a JSON object"),
         ("a.jsonl", "{\n", {}, "line 1: not JSON"),
         ("a.csv", 'a,"b\n', {}, "line 1"),
-        ("a.csv", 'label,text\npos,"two\nlines"\n,none\n', {}, "line 4: no label"),
-        ("a.tsv", "a\tb\n", {"format": "xlsx"}, "no format 'xlsx': known are auto, tsv, csv, jsonl"),
+        ("a.csv", 'label,text\npos,"two\nlines"\n,none\n', {}, "line 4: there is no label"),
+        ("a.tsv", "a\tb\n", {"format": "xlsx"}, "no format 'xlsx': choose from: auto, tsv, csv, jsonl"),
         ("a.tsv", "pos\tgood\nneg\tbad\tand long\n", {}, "line 2: 3 columns, but the first line has 2"),
         ("a.csv", "label,text\npos,good, so good\n", {}, "line 2: 3 columns, but the first line has 2"),
         ("a.jsonl", '{"label": "a", "text": "b", "split": "train"}\n{"label": "a", "text": "b", "split": null}\n', {},
-         "only some lines say"),
+         "only some lines have a split"),
     ],
 )  # fmt: skip
 def test_faults_of_labeled_files(tmp_path, name, content, options, says):
@@ -172,14 +172,14 @@ def test_columns_of_texts_to_classify(tmp_path, name, content, texts):
 @pytest.mark.parametrize(
     ("name", "content", "options", "says"),
     [
-        ("a.csv", "label,review\npos,one\n", {}, "has a header without a text: name its column with --text-column"),
+        ("a.csv", "label,review\npos,one\n", {}, "has a header without a text: name its column with text_column"),
         (
             "a.txt",
             "one\n",
             {"text_column": "review"},
-            "a text column is named, but .* is read as lines: choose format=csv",
+            "text_column has no effect on .*, which is read as lines",
         ),
-        ("a.txt", "one\n", {"format": "files"}, "no format 'files': known are auto, lines, tsv, csv, jsonl"),
+        ("a.txt", "one\n", {"format": "files"}, "no format 'files': choose from: auto, lines, tsv, csv, jsonl"),
         ("a.jsonl", '{"body": "one"}\n', {"text_column": "boody"}, "line 1: no field 'boody': its fields are 'body'"),
     ],
 )

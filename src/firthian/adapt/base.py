@@ -23,7 +23,7 @@ from firthian.adapt.documents import (
     weigh,
 )
 from firthian.adapt.learner import MULTI_CLASS, Ensemble, Rule, predict_codes
-from firthian.adapt.vectors import FirstPhi, GivenPhi, first_phi
+from firthian.adapt.vectors import InitialPhi, PretrainedPhi, initial_phi
 from firthian.arrays import Array
 from firthian.errors import require, suggest
 from firthian.options import Option
@@ -78,7 +78,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     n_empty_: int
     n_unknown_words_: int
     seed_: int
-    _first: FirstPhi
+    _first: InitialPhi
     _table: TypeTable
 
     def __init__(
@@ -137,8 +137,8 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     def _has_one_hot(self) -> bool:
         return float(self.one_hot) > 0
 
-    def _first_phi(self) -> FirstPhi:
-        return first_phi(self.vectors, self.seed_)
+    def _initial_phi(self) -> InitialPhi:
+        return initial_phi(self.vectors, self.seed_)
 
     def _new_ensemble(self) -> Ensemble:
         return Ensemble(self._ensemble_base(), self.classes_.size, self._has_one_hot(), self.multi_class)
@@ -197,7 +197,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         names = getattr(self, "feature_names_in_", None)
         words = [str(n) for n in range(columns)] if names is None else [str(name) for name in names]
         self.vocabulary_ = Vocabulary(words)
-        if isinstance(self._first, GivenPhi):
+        if isinstance(self._first, PretrainedPhi):
             if len(self._first.vectors.vocabulary) != columns:
                 raise ParameterError(
                     f"the matrix has {columns} columns, but there are vectors of "
@@ -209,7 +209,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self.n_unknown_words_ = int(np.count_nonzero(~known))
 
     def _start_vocabulary(self, vocabulary: Vocabulary) -> None:
-        if self.unseen == "vectors" and isinstance(self._first, GivenPhi):
+        if self.unseen == "vectors" and isinstance(self._first, PretrainedPhi):
             more = [word for word in self._first.vectors.vocabulary.words if word not in vocabulary]
             vocabulary = Vocabulary([*vocabulary.words, *more], [*vocabulary.counts.tolist(), *[0] * len(more)])
         self.vocabulary_ = vocabulary
@@ -250,7 +250,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         for name in ("n_features_in_", "feature_names_in_", "ensemble_"):
             self.__dict__.pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._first = self._first_phi()
+        self._first = self._initial_phi()
         counts, labels = self._read(X, y, "fit", stream)
         assert labels is not None
         check_classification_targets(labels)

@@ -26,7 +26,7 @@ from firthian.adapt.base import (
 from firthian.adapt.checks import ParameterError
 from firthian.adapt.documents import Examples, is_ngram
 from firthian.adapt.learner import Rule
-from firthian.adapt.vectors import FirstPhi, OneHotPhi
+from firthian.adapt.vectors import InitialPhi, OneHotPhi
 from firthian.arrays import Array
 from firthian.errors import suggest
 from firthian.options import Option
@@ -160,8 +160,8 @@ class RPAClassifier(DocumentClassifier):
                 f"`lam` must be auto or larger than 0, got {self.lam!r}", hint="infinity keeps the vectors fixed"
             )
 
-    def _first_phi(self) -> FirstPhi:
-        first = super()._first_phi()
+    def _initial_phi(self) -> InitialPhi:
+        first = super()._initial_phi()
         if isinstance(first, OneHotPhi):
             raise ParameterError(
                 "one-hot features have no vectors to re-embed",

@@ -1,4 +1,4 @@
-"""Labeled text from TSV, CSV or JSON lines: columns by name, or by the usual order where there is no header."""
+"""Labeled text from TSV, CSV or JSON lines: columns by name, or in the usual order without a header."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from firthian.text.compression import plain_suffix
 from firthian.text.files import split_lines
 from firthian.text.tables import ROWS, json_objects, show_fields
 
-#: The largest file of labeled text: it is held in memory, several times over.
+#: The largest file of labeled text, which is held in memory several times over.
 LARGEST_BYTES = 2**30
 
 FORMATS = ("tsv", "csv", "jsonl")
 
-#: Names by which a header is known when the user names no column, in any case.
-_USUAL = {
+#: Default column names, in upper or lower case.
+_NAMES = {
     "label": ("label", "class", "category", "target"),
     "text": ("text", "document", "sentence"),
     "split": ("split",),
@@ -27,7 +27,7 @@ _USUAL = {
 
 @dataclass(frozen=True)
 class LabeledText:
-    """Texts with labels, and the part (train, test, ...) each belongs to where the file says so."""
+    """Texts with labels, and the split (train, test, ...) of each, if the file names it."""
 
     texts: list[str]
     labels: list[str]
@@ -35,23 +35,23 @@ class LabeledText:
 
     @property
     def damaged(self) -> int:
-        """How many texts hold the sign that stands for bytes that are not UTF-8."""
+        """The number of texts with bytes that are not UTF-8, which were replaced."""
         return count_damaged(self.texts)
 
     def part(self, *names: str) -> tuple[list[str], list[str]]:
-        """Return the texts and labels of some parts; a file without parts is all training text."""
+        """Return the texts and labels of splits; without splits, everything is training text."""
         if not self.splits:
             return (self.texts, self.labels) if "train" in names else ([], [])
         chosen = [n for n, split in enumerate(self.splits) if split in names]
         return [self.texts[n] for n in chosen], [self.labels[n] for n in chosen]
 
     def elsewhere(self, *names: str) -> dict[str, int]:
-        """Return the names and sizes of all other parts, by name."""
+        """Return the sizes of all other splits, by name."""
         return dict(sorted(Counter(split for split in self.splits if split not in names).items()))
 
 
 def count_damaged(texts: Iterable[str]) -> int:
-    """Return how many texts hold the sign that stands for bytes that are not UTF-8.
+    """Return the number of texts with the replacement character for bytes that are not UTF-8.
 
     >>> count_damaged(["caf\ufffd", "bar"])
     1
@@ -77,35 +77,33 @@ def read_labeled(
                 f"{where}: the text is missing or is not text", hint="name its column with `text_column`"
             )
         if label is None or isinstance(label, dict | list) or label == "":
-            raise FirthianError(f"{where}: no label", hint="name its column with `label_column`")
+            raise FirthianError(f"{where}: there is no label", hint="name its column with `label_column`")
         texts.append(text)
         labels.append(str(label))
         if record.get("split") not in (None, ""):
             splits.append(str(record["split"]))
     if not texts:
-        raise FirthianError(f"{path} holds no examples", hint="give a file with labels and texts")
+        raise FirthianError(f"{path} has no examples", hint="pass a file with labels and texts")
     if splits and len(splits) != len(texts):
-        raise FirthianError(
-            f"{path}: only some lines say which part they belong to", hint="give every line a split, train or test"
-        )
+        raise FirthianError(f"{path}: only some lines have a split", hint="give every line a split, train or test")
     return LabeledText(texts, labels, splits)
 
 
 def read_texts(path: str, *, format: str = "auto", text_column: str | None = None) -> list[str]:
-    """Read texts to be classified: one a line, or a column of a table."""
+    """Read texts to classify: one per line, or a column of a table."""
     chosen = "lines" if format == "auto" and plain_suffix(path) not in (".tsv", ".csv", ".jsonl", ".ndjson") else format
     if chosen == "lines":
         if text_column is not None:
             raise FirthianError(
-                f"a text column is named, but {path} is read as lines",
-                hint="choose `format=csv`, tsv or jsonl",
+                f"`text_column` has no effect on {path}, which is read as lines",
+                hint="set `format` to csv, tsv or jsonl",
             )
         lines = split_lines(path, LARGEST_BYTES)
         return [line.decode("utf-8", "replace").removesuffix("\r") for _, line in lines]
     texts = []
     for where, record in _records(path, _format(path, chosen, ("lines", *FORMATS)), {"text": text_column}, ("text",)):
         if not isinstance(record.get("text"), str):
-            raise FirthianError(f"{where}: no text", hint="name its column with `text_column`")
+            raise FirthianError(f"{where}: there is no text", hint="name its column with `text_column`")
         texts.append(record["text"])
     return texts
 
@@ -115,26 +113,26 @@ def _format(path: str, format: str, known: Sequence[str]) -> str:
         suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
         return suffixes.get(plain_suffix(path), "tsv")
     if format not in FORMATS:
-        raise FirthianError(f"there is no format {format!r}", hint=f"known are auto, {', '.join(known)}")
+        raise FirthianError(f"there is no format {format!r}", hint=f"choose from: auto, {', '.join(known)}")
     return format
 
 
 def _records(
-    path: str, format: str, named: dict[str, str | None], wanted: Sequence[str]
+    path: str, format: str, named: dict[str, str | None], required: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return each record with where it stands; ``wanted`` are the columns that a table must have."""
+    """Yield each record with its position; ``required`` are the columns that a table must have."""
     if format == "jsonl":
         yield from _json_records(path, named)
     else:
-        yield from _table_records(path, format, named, wanted)
+        yield from _table_records(path, format, named, required)
 
 
-def _usual(role: str, fields: Iterable[Any]) -> Any:
-    """Return the field that has a usual name, or None."""
+def _default_field(role: str, fields: Iterable[Any]) -> Any:
+    """Return the field with a default name, or None."""
     spelled: dict[str, Any] = {}
     for field in fields:
         spelled.setdefault(str(field).strip().lower(), field)
-    return next((spelled[name] for name in _USUAL[role] if name in spelled), None)
+    return next((spelled[name] for name in _NAMES[role] if name in spelled), None)
 
 
 def _json_records(path: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -144,24 +142,24 @@ def _json_records(path: str, named: dict[str, str | None]) -> Iterator[tuple[str
         for role, name in named.items():
             if name is not None and name not in record:
                 raise FirthianError(f"{where}: no field {name!r}", hint=f"its fields are {show_fields(record)}")
-            key = name or _usual(role, record)
+            key = name or _default_field(role, record)
             if key is not None:
                 fields[role] = record[key]
         yield where, fields
 
 
 def _table_records(
-    path: str, format: str, named: dict[str, str | None], wanted: Sequence[str]
+    path: str, format: str, named: dict[str, str | None], required: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     columns: dict[str, int] = {}
     width = 0
     for number, row in ROWS[format](path, "replace", LARGEST_BYTES):
         # A record of empty columns is not an example, but it is a text to classify, with a line in the result.
-        if row == ([] if format == "csv" else [""]) or ("label" in wanted and not any(row)):
+        if row == ([] if format == "csv" else [""]) or ("label" in required and not any(row)):
             continue
         where = f"{path}, line {number}"
         if not columns:
-            columns, has_header = _columns(path, row, named, wanted)
+            columns, has_header = _columns(path, row, named, required)
             width = len(row)
             if has_header:
                 continue
@@ -175,34 +173,34 @@ def _table_records(
             raise FirthianError(
                 f"{where}: only {len(row)} columns", hint=f"the first line has {max(columns.values()) + 1} or more"
             )
-        yield where, {role: row[place] for role, place in columns.items()}
+        yield where, {role: row[column] for role, column in columns.items()}
 
 
 def _columns(
-    path: str, row: list[str], named: dict[str, str | None], wanted: Sequence[str]
+    path: str, row: list[str], named: dict[str, str | None], required: Sequence[str]
 ) -> tuple[dict[str, int], bool]:
-    """Find the columns by the first row: names, where it is a header; else label, text or split, label, text."""
+    """Return the columns, and whether the first row is a header; without one: label, text or split, label, text."""
     columns = {}
     for role, name in named.items():
         if name is not None and name not in row:
-            raise FirthianError(f"{path} has no column {name!r}", hint=f"its first line has {show_fields(row)}")
-        field = _usual(role, row) if name is None else name
+            raise FirthianError(f"{path} has no column {name!r}", hint=f"the first line has {show_fields(row)}")
+        field = _default_field(role, row) if name is None else name
         if field is not None:
             columns[role] = row.index(field)
-    # Of one column, the texts to be classified may be anything, a usual name of labels too.
-    strange = len(row) > 1 and any(_usual(role, row) is not None for role in _USUAL)
-    if columns or strange:
-        for role in wanted:
+    # A single column of texts to classify may start with anything, even a name of labels.
+    is_header = len(row) > 1 and any(_default_field(role, row) is not None for role in _NAMES)
+    if columns or is_header:
+        for role in required:
             if role not in columns:
                 raise FirthianError(
                     f"{path} has a header without a {role}",
-                    hint=f"name its column with --{role}-column; its first line has {show_fields(row)}",
+                    hint=f"name its column with `{role}_column`; the first line has {show_fields(row)}",
                 )
         return columns, True
     orders = {1: ("text",), 2: ("label", "text"), 3: ("split", "label", "text")}
     if len(row) not in orders:
         raise FirthianError(
-            f"{path} has {len(row)} columns and no header that names them",
-            hint=f"name them with {' and '.join(f'--{role}-column' for role in reversed(wanted))}",
+            f"{path} has {len(row)} columns and no header",
+            hint=f"name them with {' and '.join(f'`{role}_column`' for role in reversed(required))}",
         )
-    return {role: place for place, role in enumerate(orders[len(row)])}, False
+    return {role: column for column, role in enumerate(orders[len(row)])}, False

@@ -12,8 +12,8 @@ from firthian._version import __version__
 from firthian.adapt.base import DocumentClassifier
 from firthian.adapt.checks import ParameterError
 from firthian.adapt.estimators import PAClassifier, RPAClassifier
-from firthian.adapt.learner import Ensemble, Learner
-from firthian.adapt.vectors import FirstPhi, GivenPhi, OneHotPhi, RandomPhi, first_phi
+from firthian.adapt.learner import Learner
+from firthian.adapt.vectors import InitialPhi, OneHotPhi, PretrainedPhi, RandomPhi, initial_phi
 from firthian.arrays import Array
 from firthian.disk.artifact import ArtifactKind
 from firthian.disk.atomic import new_folder
@@ -82,7 +82,7 @@ def write(estimator: DocumentClassifier, folder: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a numpy scalar as what JSON knows; a label of another kind cannot be kept."""
+    """Convert a value for JSON; raise if it cannot be stored."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, str | int | float | bool | list):
         return value
@@ -145,12 +145,12 @@ def _assemble(
             f"{folder}: vectors of shape {base.shape} for {len(vocabulary)} words", hint="fit the classifier again"
         )
     words, dimension = base.shape
-    first: FirstPhi = OneHotPhi()
+    first: InitialPhi = OneHotPhi()
     if dimension:
         seed = int(record["facts"]["seed_"])
-        first = RandomPhi(dimension, seed) if record["random"] else GivenPhi(Vectors(base, vocabulary))
+        first = RandomPhi(dimension, seed) if record["random"] else PretrainedPhi(Vectors(base, vocabulary))
     if vectors is not None:
-        first = first_phi(vectors, int(record["facts"]["seed_"]))
+        first = initial_phi(vectors, int(record["facts"]["seed_"]))
         if first.dimension != dimension:
             raise ParameterError(
                 f"vectors of {first.dimension} dimensions for a classifier of {dimension}",
@@ -160,7 +160,7 @@ def _assemble(
     # A file may contain anything, so the checks of fitting apply.
     estimator._check_parameters()
     estimator._first = first
-    if isinstance(first, GivenPhi):
+    if isinstance(first, PretrainedPhi):
         estimator.vectors = first.vectors
     estimator.base_, estimator.vocabulary_, estimator.idf_ = base, vocabulary, array("idf", words)
     if not (np.abs(estimator.idf_) < LARGEST_IDF).all():
@@ -176,9 +176,7 @@ def _assemble(
         estimator.feature_names_in_ = np.array(record["names"], dtype=object)
     for name, value in record["facts"].items():
         setattr(estimator, name, value)
-    ensemble = Ensemble(
-        estimator._ensemble_base(), len(record["classes"]), estimator._has_one_hot(), estimator.multi_class
-    )
+    ensemble = estimator._new_ensemble()
     for number, (learner, kept) in enumerate(zip(ensemble.learners, record["learners"], strict=True)):
         _fill(learner, number, array)
         learner.clock, learner.history = int(kept["clock"]), list(kept["history"])
@@ -195,7 +193,7 @@ def _check_numbers(path: Path, arrays: dict[str, Array]) -> None:
 
 
 def _fill(learner: Learner, number: int, array: Any) -> None:
-    """Put the saved arrays of one learner in place; their shapes must be those of a new one."""
+    """Restore the saved arrays of one learner; raise if their shapes are wrong."""
     moved = array(f"moved{number}")
     words, dimension = learner.phi.base.shape
     if moved.ndim != 1 or (moved.size and not (moved.min() >= 0 and moved.max() < words)):

@@ -16,7 +16,7 @@ from firthian.vectors.vectors import Vectors
 ONE_HOT = "onehot"
 
 
-class FirstPhi(Protocol):
+class InitialPhi(Protocol):
     """Supplies the initial vector of each word."""
 
     dimension: int
@@ -63,7 +63,7 @@ class OneHotPhi:
         return ONE_HOT
 
 
-class GivenPhi:
+class PretrainedPhi:
     """Pretrained vectors; unknown words start as zero vectors."""
 
     def __init__(self, vectors: Vectors) -> None:
@@ -87,18 +87,18 @@ class GivenPhi:
         return f"{len(self.vectors.vocabulary):,} words × {self.dimension}"
 
 
-def first_phi(vectors: Any, seed: int) -> FirstPhi:
+def initial_phi(vectors: Any, seed: int) -> InitialPhi:
     """Return the initial Phi that a user asked for: ``Vectors``, a saved folder or file, ``random:DIM`` or ``onehot``.
 
-    >>> first_phi("random:50", 1).dimension
+    >>> initial_phi("random:50", 1).dimension
     50
-    >>> first_phi("rondom", 1)
+    >>> initial_phi("rondom", 1)
     Traceback (most recent call last):
     ...
     firthian.errors.FirthianError: 'rondom' is neither vectors nor random:DIM nor onehot: pass Vectors, a path, ...
     """
     if isinstance(vectors, Vectors):
-        return GivenPhi(vectors)
+        return PretrainedPhi(vectors)
     if isinstance(vectors, str) and vectors == ONE_HOT:
         return OneHotPhi()
     if isinstance(vectors, str) and vectors.startswith("random:"):
@@ -109,7 +109,7 @@ def first_phi(vectors: Any, seed: int) -> FirstPhi:
     if isinstance(vectors, str | os.PathLike) and os.path.exists(vectors):
         from firthian.vectors.formats import open_vectors
 
-        return GivenPhi(open_vectors(vectors))
+        return PretrainedPhi(open_vectors(vectors))
     raise FirthianError(
         f"{vectors!r} is neither vectors nor random:DIM nor onehot", hint="pass Vectors, a path, random:100 or onehot"
     )
