@@ -152,7 +152,7 @@ BLOCKS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
 
 
 def block(name: str) -> str:
-    """Give a block of the README from what was kept."""
+    """Return a block of the README from what was kept."""
     part, write = BLOCKS[name]
     return write(json.loads((FOLDER / "readme.json").read_text())["rows"][part])
 

@@ -38,7 +38,7 @@ def _constants() -> str:
 
 
 def ratio(row: Row, measure: str) -> float:
-    """Give predicted / measured."""
+    """Return predicted / measured."""
     found = predict(row["what"], size_of(row))
     return float({"wall": found.seconds}.get(measure, getattr(found, measure, 0.0)) / row[measure])
 

@@ -90,7 +90,7 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def make(name: str) -> str:
-    """Give a table by its name: one of ours, what commands of the README printed, or a file of the benchmark of training."""
+    """Return a table by its name: one of ours, what commands of the README printed, or a file of the benchmark of training."""
     if name.startswith("readme "):
         return readme.block(name.removeprefix("readme "))
     return TABLES[name]() if name in TABLES else training.show(read(name)["rows"])

@@ -29,7 +29,7 @@ def test_an_unknown_system_error_keeps_its_text() -> None:
 
 def test_suggestions() -> None:
     assert suggest("harmnic", ["flat", "harmonic"]) == "did you mean harmonic?"
-    assert suggest("zzz", ["flat", "harmonic"]) == "known are flat, harmonic"
+    assert suggest("zzz", ["flat", "harmonic"]) == "choose from: flat, harmonic"
     assert suggest("zzz", [str(number) for number in range(100)]) == ""
 
 

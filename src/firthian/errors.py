@@ -91,7 +91,7 @@ def suggest(name: str, known: Iterable[str], limit: int = 3) -> str:
     close = get_close_matches(name, known, n=limit, cutoff=0.6)
     if close:
         return f"did you mean {', '.join(close)}?"
-    return f"known are {', '.join(known)}" if len(known) <= 40 else ""
+    return f"choose from: {', '.join(known)}" if len(known) <= 40 else ""
 
 
 def require(module: str, extra: str) -> ModuleType:

@@ -181,7 +181,7 @@ def test_adapt_searches(tmp_path, labeled, firth):
         (["--method", "pa", "--lam", "1"], "--lam has no effect with --method pa"),
         (["--set", "n_jobs=2"], "n_jobs cannot be given with --set: use --workers"),
         (["--set", "random_state=2"], "use --seed"),
-        (["--set", "n_job=2"], "no parameter 'n_job': known are"),
+        (["--set", "n_job=2"], "no parameter 'n_job': choose from:"),
         (["--set", "C=abc"], "--set C must be a number, got 'abc': how much one example"),
         (["--set", "C=1", "-C", "2"], "C is given as a flag and with --set C: give it once"),
         (["--cv", "1000"], "more folds than the 200 training examples: pass --cv 200 or less"),

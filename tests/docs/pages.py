@@ -46,7 +46,7 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """Give the fenced blocks of a page, in order."""
+    """Return the fenced blocks of a page, in order."""
     return [
         Block(found[1], found[2], found.span(2), text.count("\n", 0, found.start()) + 1)
         for found in _FENCE.finditer(text)
@@ -142,7 +142,7 @@ def write_small_files(folder: Path) -> None:
 
 
 def real_reader() -> Reader:
-    """Give a reader in an empty folder with the demonstration's corpus, and 25 labeled postings of each of four groups."""
+    """Return a reader in an empty folder with the demonstration's corpus, and 25 labeled postings of each of four groups."""
     from firthian.datasets import locate
 
     os.environ["COLUMNS"] = "100"

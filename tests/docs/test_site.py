@@ -66,7 +66,7 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
 
 
 def commands(page: Path) -> Iterator[list[str]]:
-    """Give the words after ``firth`` of every command in a page's code blocks."""
+    """Return the words after ``firth`` of every command in a page's code blocks."""
     text = page.read_text()
     fenced = re.findall(r"^```(?:sh|console)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     indented = re.findall(r"^    (firth .*)$", text, flags=re.MULTILINE)
@@ -113,7 +113,7 @@ def test_the_check_notices_what_does_not_exist() -> None:
 
 
 def every_flag() -> set[str]:
-    """Give the flags of all verbs."""
+    """Return the flags of all verbs."""
     import typer.main
 
     top = typer.main.get_command(app)
@@ -140,7 +140,7 @@ def test_every_recipe_has_a_line() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Give the names of a page's headings, as Markdown makes them."""
+    """Return the names of a page's headings, as Markdown makes them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in titles}
