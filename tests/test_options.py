@@ -62,15 +62,15 @@ def test_values_are_converted_to_the_declared_type(name, value, result):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"epochs": 0}, "epochs must be a whole number of at least 1 or auto, got 0"),
-        ({"epochs": 1.5}, "epochs must be a whole number of at least 1 or auto, got 1.5"),
-        ({"epochs": True}, "epochs must be a whole number of at least 1 or auto, got True"),
+        ({"epochs": 0}, "epochs must be an integer of at least 1 or auto, got 0"),
+        ({"epochs": 1.5}, "epochs must be an integer of at least 1 or auto, got 1.5"),
+        ({"epochs": True}, "epochs must be an integer of at least 1 or auto, got True"),
         ({"ridge": "much"}, "ridge must be a number of at least 0, got 'much'"),
         ({"ridge": float("inf")}, "ridge must be a number of at least 0, got inf"),
         ({"ridge": float("nan")}, "ridge must be a number of at least 0, got nan"),
         ({"center": "perhaps"}, "center must be true or false, got 'perhaps'"),
         ({"step": "newtom"}, "step must be one of damped, newton, got 'newtom': did you mean newton?"),
-        ({"step": "newton", "damping": 0.5}, "damping has no effect with step=newton: omit it, or set step=damped"),
+        ({"step": "newton", "damping": 0.5}, "damping has no effect with step=newton: omit it, or use step=damped"),
         ({"rigde": 1}, "solver has no option 'rigde': did you mean ridge?"),
     ],
 )

@@ -52,6 +52,10 @@ class FirthianError(Exception):
         return f"{self.message}: {self.hint}" if self.hint else self.message
 
 
+class BudgetError(FirthianError):
+    """The memory budget is too small: the same work may succeed with a larger one."""
+
+
 class UnknownWordError(FirthianError, KeyError):
     """A word that the vocabulary does not hold; also a ``KeyError``, as for any mapping."""
 

@@ -74,7 +74,7 @@ class Option:
         return result
 
     def _error(self, value: Any) -> FirthianError:
-        kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+        kinds = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
         bounds = ""
         if self.low > -math.inf and self.high < math.inf:
             bounds = f" from {_shown(self.low)} to {_shown(self.high)}"
@@ -120,8 +120,8 @@ def _fail() -> None:
 
 
 #: Options that many functions share.
-Seed = Annotated[int, Option("seed of everything random", low=0, high=2**63 - 1)]
-Workers = Annotated[int | None, Option("parallel workers; default every core", low=1)]
+Seed = Annotated[int, Option("random seed", low=0, high=2**63 - 1)]
+Workers = Annotated[int | None, Option("parallel workers (default: all cores)", low=1)]
 
 
 def declared(owner: Callable[..., Any]) -> dict[str, Option]:
@@ -150,7 +150,7 @@ def option_of(name: str, hint: Any) -> Option:
     >>> option_of("workers", Workers).check(0)
     Traceback (most recent call last):
     ...
-    firthian.errors.FirthianError: workers must be a whole number of at least 1, got 0: parallel workers; default every core
+    firthian.errors.FirthianError: workers must be an integer of at least 1, got 0: parallel workers (default: all cores)
     """
     kind, option = get_args(hint)[0], next(extra for extra in get_args(hint)[1:] if isinstance(extra, Option))
     members = set(get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,))
@@ -204,5 +204,5 @@ def _refuse_idle(option: Option, settings: Mapping[str, Any]) -> None:
     other, value = option.only_with
     if settings.get(other, value) != value:
         raise FirthianError(
-            f"`{option.name}` has no effect with {other}={settings[other]}", hint=f"omit it, or set `{other}={value}`"
+            f"`{option.name}` has no effect with {other}={settings[other]}", hint=f"omit it, or use `{other}={value}`"
         )

@@ -90,8 +90,8 @@ def test_the_estimator_is_left_alone(two_topics):
         (["a", "a", "b", "b"], {"min_count": [1]}, 2, "min_count cannot be searched"),
         (["a", "a", "b", "b"], {"C": []}, 2, "no value for C"),
         (["a", "a", "b", "b"], {"C": [0.0]}, 2, "C must be larger"),
-        (["a", "a", "b", "b"], {"passes": [0, 5]}, 2, "passes must be a whole number of at least 1, got 0"),
-        (["a", "a", "b", "b"], {"passes": [2.5]}, 2, "passes must be a whole number of at least 1, got 2.5"),
+        (["a", "a", "b", "b"], {"passes": [0, 5]}, 2, "passes must be an integer of at least 1, got 0"),
+        (["a", "a", "b", "b"], {"passes": [2.5]}, 2, "passes must be an integer of at least 1, got 2.5"),
         (["a", "a", "a", "a"], {"C": [1.0]}, 2, "only one class, 'a'"),
     ],
 )

@@ -180,8 +180,8 @@ def test_suites_have_options_of_their_own(made_data, tmp_path, monkeypatch, two_
         ("chunking:tasks=comp", "no chosen suite has an option tasks"),
         ("chunking:l2", "not option=value"),
         ("chunking:l2=x", "l2 must be numbers"),
-        ("chunking:train_sentences=few", "train_sentences must be a whole number"),
-        ("classification:cv=much", "cv must be a whole number"),
+        ("chunking:train_sentences=few", "train_sentences must be an integer"),
+        ("classification:cv=much", "cv must be an integer"),
         ("classification:grid=huge", "no grid 'huge'"),
     ):
         with pytest.raises(FirthianError, match=says):

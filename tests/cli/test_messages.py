@@ -69,10 +69,10 @@ def test_hints_say_what_to_do_and_do_not_ask() -> None:
 @pytest.mark.parametrize(
     ("flags", "shown"),
     [
-        (["--window", "0"], "firth: --window must be a whole number from 1"),
+        (["--window", "0"], "firth: --window must be an integer from 1"),
         (["--sample-mode", "maybe"], "firth: --sample-mode must be one of drop, expected"),
-        (["--min-count", "0"], "firth: --min-count must be a whole number of at least 1"),
-        (["--workers", "0"], "firth: --workers must be a whole number of at least 1"),
+        (["--min-count", "0"], "firth: --min-count must be an integer of at least 1"),
+        (["--workers", "0"], "firth: --workers must be an integer of at least 1"),
     ],
 )
 def test_options_are_named_as_they_were_typed(

@@ -138,7 +138,7 @@ def no_training(monkeypatch):
         ({"sets": "menn"}, "menn"),
         ({"suite": "analogies"}, "no suite"),
         ({"suite": "classification:tasks=sport"}, "no task 'sport': did you mean sports"),
-        ({"suite": "classification:cv=few"}, "cv must be a whole number"),
+        ({"suite": "classification:cv=few"}, "cv must be an integer"),
         ({"suite": "chunking:style=fat"}, "no style 'fat'"),
         ({"suite": "chunking:l2=much"}, "l2 must be numbers"),
     ],
@@ -244,9 +244,9 @@ def test_text_recipes_need_the_text(corpus):
 
 def test_candidates_take_options_and_dimension():
     assert Candidate.read("psd:dim=7,cut=0.1") == Candidate("psd:dim=7,cut=0.1", "psd", {"cut": "0.1"}, 7)
-    with pytest.raises(FirthianError, match="whole number"):
+    with pytest.raises(FirthianError, match="integer"):
         Candidate.read("psd:dim=x")
-    with pytest.raises(FirthianError, match="whole number"):
+    with pytest.raises(FirthianError, match="integer"):
         Candidate.read("psd:dim=\u00b2")
 
 

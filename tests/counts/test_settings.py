@@ -28,14 +28,14 @@ def test_numbers_of_numpy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"window": 2.5}, r"window must be a whole number from 1 to 10000, got 2\.5: words to each side"),
-        ({"window": "3"}, "window must be a whole number from 1 to 10000, got '3'"),
-        ({"min_count": 1.5}, "min_count must be a whole number"),
-        ({"max_vocab": "all"}, "max_vocab must be a whole number"),
-        ({"seed": 1.5}, "seed must be a whole number"),
+        ({"window": 2.5}, r"window must be an integer from 1 to 10000, got 2\.5: context words on each side"),
+        ({"window": "3"}, "window must be an integer from 1 to 10000, got '3'"),
+        ({"min_count": 1.5}, "min_count must be an integer"),
+        ({"max_vocab": "all"}, "max_vocab must be an integer"),
+        ({"seed": 1.5}, "seed must be an integer"),
         ({"sample": "1e-3"}, "sample must be a number from 0 to below 1, got '1e-3'"),
-        ({"workers": "2"}, "workers must be a whole number"),
-        ({"memory": 2.5e9}, "memory must be a whole number"),
+        ({"workers": "2"}, "workers must be an integer"),
+        ({"memory": 2.5e9}, "memory must be an integer"),
         ({"strict": "no"}, "strict must be true or false, got 'no'"),
         ({"keep_case": None}, "keep_case must be true or false, got None"),
         ({"phrases": True}, "phrases must be one of npmi, word2vec, got True"),
@@ -54,7 +54,7 @@ def test_what_is_no_number_or_choice_is_refused(setting: dict[str, Any], message
 
 
 def test_vectors_of_half_a_dimension() -> None:
-    with pytest.raises(ft.FirthianError, match=r"vector_size must be a whole number, got 2\.5"):
+    with pytest.raises(ft.FirthianError, match=r"vector_size must be an integer, got 2\.5"):
         ft.train(TEXT, "svd", vector_size=2.5)  # type: ignore[arg-type]
 
 

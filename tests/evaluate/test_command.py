@@ -79,7 +79,7 @@ def test_the_table_shows_sections_on_request(run):
         (["kv", "--file", "pairs.txt", "--suite", "analogy"], "line 1 has 3 columns"),
         (["kv", "kv", "--file", "pairs.txt"], "named twice"),
         (["kv", "--file", "pairs.txt", "--html", "kv", "--force"], "kv is a folder: name a file"),
-        (["kv", "--file", "pairs.txt", "--workers", "0"], "--workers must be a whole number of at least 1"),
+        (["kv", "--file", "pairs.txt", "--workers", "0"], "--workers must be an integer of at least 1"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_two(run, arguments, part):

@@ -95,7 +95,9 @@ def test_forecast_of_counts_and_of_a_corpus(corpus: Path) -> None:
     assert forecast(counts, "sgns", vector_size=5, epochs=60).training.cpu > ready.training.cpu  # type: ignore[union-attr]
     assert forecast(counts, "ppmi").training is None
     # The least budget that a dry run names is one that training accepts; a smaller one is refused.
-    ft.train(counts, "svd", vector_size=5, memory=max(LEAST_BUDGET, forecast(counts, "svd", vector_size=5).most_bytes))
+    ft.train(
+        counts, "svd", vector_size=5, memory=max(LEAST_BUDGET, forecast(counts, "svd", vector_size=5).minimum_budget)
+    )
     with pytest.raises(FirthianError, match="learns from vectors"):
         forecast(counts, "sparse")
 

@@ -56,5 +56,5 @@ def test_an_error_of_a_task_arrives_and_stops_the_rest(workers: int) -> None:
 def test_workers() -> None:
     assert check_workers(None) >= 1
     assert check_workers(7) == 7
-    with pytest.raises(FirthianError, match="workers must be a whole number of at least 1, got 0"):
+    with pytest.raises(FirthianError, match="workers must be an integer of at least 1, got 0"):
         check_workers(0)

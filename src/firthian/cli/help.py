@@ -167,7 +167,7 @@ class Verbs(TyperGroup):
         """Write the examples."""
         _write_lines(formatter, "Examples", EXAMPLES.get(ctx.command_path.removeprefix("firth "), ()))
         if ctx.command_path == "firth":
-            _write_lines(formatter, "More", ("firth VERB --help describes a verb.",))
+            _write_lines(formatter, "More", ("Run firth COMMAND --help for details.",))
 
 
 def _summary(command: Any) -> str:

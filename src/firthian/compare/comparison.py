@@ -64,7 +64,7 @@ class Candidate:
             options[key.strip().replace("-", "_")] = value.strip()
         size = options.pop("dim", options.pop("vector_size", None))
         if size is not None and not str(size).isdecimal():
-            raise FirthianError(f"{text}: dim must be a whole number", hint="for example psd:dim=50")
+            raise FirthianError(f"{text}: dim must be an integer", hint="for example psd:dim=50")
         find_recipe(recipe).settings(options)
         return cls(text, recipe, options, int(size) if size is not None else None)
 

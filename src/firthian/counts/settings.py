@@ -34,11 +34,11 @@ class WindowSettings:
     >>> WindowSettings(window=0)
     Traceback (most recent call last):
     ...
-    firthian.errors.FirthianError: window must be a whole number from 1 to 10000, got 0: words to each side
+    firthian.errors.FirthianError: window must be an integer from 1 to 10000, got 0: context words on each side
     """
 
     # Weights of words farther away would be noise, and sums could exceed 64 bits.
-    window: Annotated[int, Option("words to each side", low=1, high=10_000, group=WINDOWS)] = 5
+    window: Annotated[int, Option("context words on each side", low=1, high=10_000, group=WINDOWS)] = 5
     weighting: Annotated[str, Option("weight by distance", choices=("flat", "harmonic", "dynamic"), group=WINDOWS)] = (
         "dynamic"
     )
@@ -138,7 +138,7 @@ class CountSettings(WindowSettings):
         Any, Option("tokenizer: unicode, whitespace, icu, icu:LOCALE or module:function", group=CORPUS)
     ] = "unicode"
     keep_case: Annotated[bool, Option("do not convert to lower case", group=CORPUS)] = False
-    fold_numbers: Annotated[bool, Option("replace every number by one symbol", group=CORPUS)] = False
+    fold_numbers: Annotated[bool, Option("replace every number with one symbol", group=CORPUS)] = False
     format: FormatName = "auto"
     text_column: Annotated[
         str | None, Option("text column: its name, or its number without a header", group=CORPUS)

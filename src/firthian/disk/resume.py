@@ -1,4 +1,4 @@
-"""``NAME.partial`` beside a target: unfinished work that a later run resumes, or that no mistake of it may destroy.
+"""``NAME.partial`` beside a target: unfinished work that a later run can resume, protected from accidental overwriting.
 
 ``job.json`` describes the run, so only the same run resumes it. The result is written to ``result/`` and noted in
 ``finished.json`` before it moves to the target.
@@ -15,7 +15,7 @@ from typing import Any
 
 from firthian.disk.artifact import read_manifest, sha256, write_manifest
 from firthian.disk.atomic import check_folder, check_parent, locked, remove, repair, replace
-from firthian.errors import FirthianError, from_os_error
+from firthian.errors import BudgetError, FirthianError, from_os_error
 
 KIND = "unfinished work"
 
@@ -50,9 +50,9 @@ class PartialFolder:
             try:
                 yield
             except (FirthianError, OSError) as error:
-                # A full disk, or a wrong option of a resumed run, can be fixed without losing what was done. Other errors
-                # of a first attempt would only occur again.
-                system = isinstance(error, OSError) or isinstance(error.__cause__, OSError)
+                # A full disk, too little memory, or a wrong option of a resumed run can be fixed without losing the work
+                # so far. Other errors of a first attempt would only occur again.
+                system = isinstance(error, OSError | BudgetError) or isinstance(error.__cause__, OSError)
                 if not ((resumed or system) and holds_work(self.folder)) and not self.finished:
                     remove(self.folder)
                 if isinstance(error, OSError):
@@ -123,7 +123,7 @@ class PartialFolder:
         return self.result
 
     def deliver(self, force: bool) -> None:
-        """Move the result to the target, whose old folder goes only now, and remove all else."""
+        """Move the result to the target, replacing any old folder, then clean up."""
         if self.result.exists():
             if not self.finished:
                 self.note(FINISHED, {"sha256": self._hash(self.result)})
@@ -154,7 +154,7 @@ def holds_work(folder: Path) -> bool:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Recognize our folders by their note; one without any file is nobody's."""
+    """Recognize our folders by their note; an empty folder counts as ours."""
     if not folder.is_dir() or folder.is_symlink():
         return False
     try:

@@ -58,7 +58,7 @@ class ProjectionOptions:
 
     method: Annotated[str, Option("projection", choices=METHODS)] = "tsne"
     perplexity: Annotated[float, Option("t-SNE's effective number of neighbors", low=1, high=1000)] = 30.0
-    seed: Annotated[int, Option("seed of everything random", low=0, high=2**32 - 1)] = 1
+    seed: Annotated[int, Option("random seed", low=0, high=2**32 - 1)] = 1
 
     def __post_init__(self) -> None:
         for name, option in declared(ProjectionOptions).items():

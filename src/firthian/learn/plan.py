@@ -22,11 +22,11 @@ from firthian.learn.solver import AUTO
 from firthian.options import Option
 from firthian.runtime import cost
 from firthian.runtime.executor import check_workers
-from firthian.runtime.memory import Problem, check_budget, show_size
+from firthian.runtime.memory import LEAST_BUDGET, Problem, check_budget, show_size
 from firthian.runtime.run import check_seed
 from firthian.vectors.vectors import Vectors
 
-_SIZE = Option("100 is usual", name="vector_size", kind=int)
+_SIZE = Option("try 100", name="vector_size", kind=int)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def check_dimension(recipe: Recipe, requested: int | str | None, words: int, tok
         return 0
     dimension = recipe.usual_dimension(tokens) if requested is None else requested
     if dimension < 1:
-        raise FirthianError(f"`vector_size` must be at least 1, got {dimension}", hint="100 is usual")
+        raise FirthianError(f"`vector_size` must be at least 1, got {dimension}", hint="try 100")
     if dimension > words:
         raise FirthianError(
             f"a vector size of {dimension} is larger than the vocabulary of {words} words",
@@ -166,7 +166,7 @@ def check_auto(recipe: Recipe, requested: int | str | None) -> None:
     if not isinstance(requested, str):
         return
     if requested != "auto":
-        raise FirthianError(f"`vector_size` must be a number or auto, got {requested!r}", hint="100 is usual")
+        raise FirthianError(f"`vector_size` must be a number or auto, got {requested!r}", hint="try 100")
     if not recipe.chooses_dimension:
         able = " or ".join(other.name for other in RECIPES if other.chooses_dimension)
         raise FirthianError(
@@ -197,7 +197,7 @@ class Forecast:
     #: None if no run of the recipe was measured.
     training: cost.Cost | None
     #: The estimate of memory with a margin: the smallest ``memory`` that is accepted.
-    most_bytes: int
+    minimum_budget: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures by name."""
@@ -215,7 +215,7 @@ class Forecast:
             lines.append(f"{'training':<18} {self.recipe} was never measured (measured: {', '.join(_measured())})")
         else:
             lines += ["training:", *cost.describe(self.training, self.workers)]
-        return "\n".join([*lines, f"{'minimum memory':<18} {show_size(self.most_bytes)}"])
+        return "\n".join([*lines, f"{'minimum memory':<18} {show_size(self.minimum_budget)}"])
 
 
 def _measured() -> list[str]:
@@ -234,7 +234,7 @@ def forecast(
 ) -> Forecast:
     """Estimate the cost of ``train`` with the same arguments, from counts or from a sample of a corpus.
 
-    What ``train`` would refuse is refused; memory only if a budget is given, because the run may be on another machine.
+    Raises the same errors as ``train``, but checks memory only if a budget is given: the run may be on another machine.
 
     >>> import firthian as ft
     >>> counts = ft.count(["to be or not to be"] * 5, window=2)
@@ -251,7 +251,7 @@ def forecast(
         counted, speed = None, 1.0
         words, tokens, pairs = len(counts.vocabulary), int(counts.vocabulary.counts.sum()), counts.pairs
     else:
-        counted = estimate(source, workers=workers, memory=memory, **{**chosen.counting, **plan.counting})
+        counted = estimate(source, workers=workers, memory=memory, **plan.count_settings)
         tokens, words, pairs, speed = counted.tokens, counted.words, counted.pairs, counted.speed
     problem = plan.problem(words, tokens, pairs)
     if memory is not None:
@@ -262,8 +262,8 @@ def forecast(
     if name is not None:
         size = cost.Size(tokens, words, pairs, problem.dimension)
         expected = cost.predict(name, size, busy, speed, _passes(chosen, settings, tokens))
-    most = chosen.memory_for(settings).needed(problem)
-    return Forecast(chosen.name, tokens, words, pairs, problem.dimension, busy, counted, expected, most)
+    least = max(LEAST_BUDGET, chosen.memory_for(settings).needed(problem))
+    return Forecast(chosen.name, tokens, words, pairs, problem.dimension, busy, counted, expected, least)
 
 
 def _passes(recipe: Recipe, settings: Mapping[str, Any], tokens: int) -> float:

@@ -59,7 +59,7 @@ def train(
     (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
 
     With ``output`` the vectors are written to that folder, and the work is saved on the way, about every
-    ``checkpoint_every`` seconds (30), in ``OUTPUT.partial``: after an interruption ``resume`` goes on to the same bytes.
+    ``checkpoint_every`` seconds (30), in ``OUTPUT.partial``: after an interruption ``resume`` continues to the same result.
     ``force`` replaces an existing folder, or unfinished work.
 
     >>> import firthian as ft
@@ -88,11 +88,11 @@ def train(
 def learn(
     plan: TrainingPlan, run: Run, partial: PartialTraining | None = None, counts: Counts | None = None
 ) -> Vectors:
-    """Get the data, fit the model, make vectors; ``partial`` keeps the work, ``counts`` are ready ones."""
+    """Get the data, fit the model and make vectors; ``partial`` stores checkpoints, ``counts`` are used as they are."""
     recipe, settings = plan.recipe, plan.settings
     begin = time.perf_counter()
     with PeakMemory() as peak, ExitStack() as stack:
-        data = counts if counts is not None else find_data(plan, run, partial, stack)
+        data = counts if counts is not None else load_or_count(plan, run, partial, stack)
         if partial is not None:
             partial.check_data(data)
         problem = plan.problem_of(data)
@@ -103,12 +103,12 @@ def learn(
         run.progress.start(f"training {recipe.name}")
         solution: Solution = solver.solve(model, problem.dimension, run)
         solution.check_finite()
-    vectors = finish(solution, data, plan)
+    vectors = make_vectors(solution, data, plan)
     vectors.measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
     return vectors
 
 
-def find_data(
+def load_or_count(
     plan: TrainingPlan, run: Run, partial: PartialTraining | None, stack: ExitStack
 ) -> Counts | Tokens | Vectors:
     """Open counts or vectors, or count or tokenize a corpus with the recipe's settings; ``stack`` closes tokens."""
@@ -123,10 +123,12 @@ def find_data(
     if plan.recipe.source == "tokens":
         read = Tokens.read if partial is None else partial.tokens
         return stack.enter_context(read(plan.count_job, context))
-    return (count_temporary if partial is None else partial.counts)(plan.count_job, context)
+    if partial is None:
+        return count_temporary(plan.count_job, context)
+    return partial.counts(plan.count_job, context)
 
 
-def finish(solution: Solution, data: Counts | Tokens | Vectors, plan: TrainingPlan) -> Vectors:
+def make_vectors(solution: Solution, data: Counts | Tokens | Vectors, plan: TrainingPlan) -> Vectors:
     """Make vectors of a solution, with their provenance and the state that their methods need."""
     if isinstance(data, Vectors):
         source = Provenance(vectors=data.provenance.to_dict())

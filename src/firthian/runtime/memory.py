@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from firthian.errors import FirthianError
+from firthian.errors import BudgetError, FirthianError
 from firthian.options import Option
 
 _UNITS = {
@@ -87,10 +87,10 @@ def check_fits(what: str, needed: float, budget: int, *remedies: str) -> None:
     >>> check_fits("psd", 2e9, 10**9)
     Traceback (most recent call last):
     ...
-    firthian.errors.FirthianError: psd needs about 2.0 GB of memory, more than the budget of 1.0 GB: set memory=2.1GB
+    firthian.errors.BudgetError: psd needs about 2.0 GB of memory, more than the budget of 1.0 GB: set memory=2.1GB
     """
     if 0 < budget < needed:
-        raise FirthianError(
+        raise BudgetError(
             f"{what} needs about {show_size(needed)} of memory, more than the budget of {show_size(budget)}",
             hint=", or ".join([f"set `memory={_as_setting(needed * 1.05)}`", *remedies]),
         )

@@ -258,5 +258,5 @@ def find_segment(path: Path, fingerprint: str) -> Segment | None:
 
 
 def fingerprint_of(text: bytes) -> str:
-    """Tell one text from another."""
+    """Return a hash that identifies a text."""
     return hashlib.blake2b(text, digest_size=16).hexdigest()

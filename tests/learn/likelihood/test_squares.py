@@ -197,5 +197,5 @@ def test_bad_input_is_reported():
     with pytest.raises(FirthianError, match="solver=adagrad does not support a ridge"):
         ft.train(counts, "tweedie", vector_size=2, solver="adagrad", ridge=1.0)
     for wrong in ("1.5", "0", "many"):
-        with pytest.raises(FirthianError, match="epochs must be a whole number of at least 1 or auto"):
+        with pytest.raises(FirthianError, match="epochs must be an integer of at least 1 or auto"):
             ft.train(counts, "tweedie", vector_size=2, epochs=wrong)

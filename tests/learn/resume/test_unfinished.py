@@ -467,5 +467,16 @@ def test_a_corpus_that_changes_while_it_is_read(tmp_path: Path, firth: Any, monk
     assert sorted(item.name for item in tmp_path.iterdir()) == ["corpus.txt", "old"]
 
 
+def test_too_little_memory_for_training_keeps_the_counts(tmp_path: Path) -> None:
+    """The remedy, a larger budget, is no other run: what was counted is not counted again."""
+    lines = [" ".join(f"w{(line * 7 + place) % 4000}" for place in range(40)) for line in range(1500)]
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(lines))
+    settings = {"vector_size": 150, "counting": {"min_count": 1, "sample": 0}, "output": tmp_path / "vectors"}
+    with pytest.raises(ft.FirthianError, match="more than the budget"):
+        ft.train(corpus, "bayes", memory="256MB", epochs=1, **settings)
+    assert (tmp_path / "vectors.partial" / "counts" / "counts.json").is_file()
+
+
 def _dim(verb: str) -> list[object]:
     return ["--dim", 4] if verb == "train" else []

@@ -56,7 +56,7 @@ class Whole:
         digits = text.removeprefix("-")
         # Length first: int() is slow on a million digits.
         if not digits.isascii() or not digits.isdigit() or len(digits) > 12:
-            raise FirthianError(f"{name} must be a whole number, got {text[:40]!r}", hint=self._hint())
+            raise FirthianError(f"{name} must be an integer, got {text[:40]!r}", hint=self._hint())
         number = int(text)
         if not self.low <= number <= self.high:
             raise FirthianError(f"{name} is out of range, got {number}", hint=self._hint())

@@ -1,4 +1,4 @@
-"""SweepCount over the two sides of an exponential family model: contexts, then words, each by one update."""
+"""Sweeps over the two sides of an exponential family model: contexts, then words, each by one update."""
 
 from __future__ import annotations
 
