@@ -145,7 +145,7 @@ def test_info_shows_no_digits_of_rounding() -> None:
 
 
 def test_the_help_says_where_the_settings_of_windows_come_from(firth: Callable[..., Any]) -> None:
-    for verb, shown in (("count", "[default: 5]"), ("train", "[default: the recipe's, else 5]")):
+    for verb, shown in (("count", "[default: 5]"), ("train", "[default: the recipe's or 5]")):
         assert shown in firth(verb, "--help").out, verb
 
 

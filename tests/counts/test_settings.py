@@ -28,7 +28,7 @@ def test_numbers_of_numpy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"window": 2.5}, r"window must be an integer from 1 to 10000, got 2\.5: context words on each side"),
+        ({"window": 2.5}, r"window must be an integer from 1 to 10000, got 2\.5: words on each side"),
         ({"window": "3"}, "window must be an integer from 1 to 10000, got '3'"),
         ({"min_count": 1.5}, "min_count must be an integer"),
         ({"max_vocab": "all"}, "max_vocab must be an integer"),

@@ -66,7 +66,7 @@ def _flag(option: Option, has_recipe: bool) -> inspect.Parameter:
         help += f": {', '.join(option.choices[:-1])} or {option.choices[-1]}"
     help += "."
     if option.default is not None and option.kind is not bool:
-        recipe = "the recipe's, else " if has_recipe and option.group == WINDOWS else ""
+        recipe = "the recipe's or " if has_recipe and option.group == WINDOWS else ""
         help += f" [default: {recipe}{option.default}]"
     names = [f"--{option.name.replace('_', '-')}"] if option.kind is bool else []
     kind = bool if option.kind is bool else (str if option.kind is object else option.kind) | None

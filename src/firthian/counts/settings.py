@@ -34,11 +34,11 @@ class WindowSettings:
     >>> WindowSettings(window=0)
     Traceback (most recent call last):
     ...
-    firthian.errors.FirthianError: window must be an integer from 1 to 10000, got 0: context words on each side
+    firthian.errors.FirthianError: window must be an integer from 1 to 10000, got 0: words on each side
     """
 
     # Weights of words farther away would be noise, and sums could exceed 64 bits.
-    window: Annotated[int, Option("context words on each side", low=1, high=10_000, group=WINDOWS)] = 5
+    window: Annotated[int, Option("words on each side", low=1, high=10_000, group=WINDOWS)] = 5
     weighting: Annotated[str, Option("weight by distance", choices=("flat", "harmonic", "dynamic"), group=WINDOWS)] = (
         "dynamic"
     )
