@@ -54,7 +54,7 @@ def with_graph(page: str) -> str:
         heads = [f"`{head}`" for head in (*ROOMS, *FAMILIES) if (room, head) in links]
         return f"| `{room}` | {', '.join(heads)}{' ' if heads else ''}|{rest}"
 
-    head, title, _ = page.partition("| room | imports |\n|---|---|\n")
+    head, title, _ = page.partition("| folder | imports |\n|---|---|\n")
     head = _ROW.sub(lambda match: row(match[1], match[3]), head)
     return head + title + "".join(f"{row(room, '')}\n" for room in ROOMS)
 

@@ -184,7 +184,7 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
         (b"a b c\n", ["--memory", "much"], ["cannot read the size 'much'"]),
         (b"a b c\n", ["--memory", "9" * 400], ["larger than any memory"]),
         (b"a b c\n", ["--dtype", "float16"], ["dtype must be one of"]),
-        (b"a b c\n", ["--tokenizer", "spacy"], ["there is no tokenizer 'spacy'"]),
+        (b"a b c\n", ["--tokenizer", "spacy"], ["unknown tokenizer 'spacy'"]),
         (b"a b c\n", ["--tokenizer", ":words"], ["the tokenizer :words cannot be loaded"]),
         (b"a b c\n", ["--tokenizer", ".here:words"], ["the tokenizer .here:words cannot be loaded"]),
         (

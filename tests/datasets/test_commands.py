@@ -66,5 +66,5 @@ def test_an_unknown_name_is_refused_before_anything_is_fetched(
     toy: Dataset, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["datasets", "fetch", "toy", "toi"]) == 2
-    assert capsys.readouterr().err == "firth: there is no data set 'toi': did you mean toy?\n"
+    assert capsys.readouterr().err == "firth: unknown data set 'toi': did you mean toy?\n"
     assert not (cache / "toy.txt").exists()

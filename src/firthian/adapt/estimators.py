@@ -193,7 +193,7 @@ class RPAClassifier(DocumentClassifier):
         learners = self.ensemble_.learners
         if label is not None:
             if label not in list(self.classes_):
-                raise ParameterError(f"there is no class {label!r}", hint=suggest(str(label), map(str, self.classes_)))
+                raise ParameterError(f"unknown class {label!r}", hint=suggest(str(label), map(str, self.classes_)))
             learners = learners if len(learners) == 1 else [learners[list(self.classes_).index(label)]]
         return [learner.embedding(bool(self.averaged)) for learner in learners]
 

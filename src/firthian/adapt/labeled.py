@@ -113,7 +113,7 @@ def _format(path: str, format: str, known: Sequence[str]) -> str:
         suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
         return suffixes.get(plain_suffix(path), "tsv")
     if format not in FORMATS:
-        raise FirthianError(f"there is no format {format!r}", hint=f"choose from: auto, {', '.join(known)}")
+        raise FirthianError(f"unknown format {format!r}", hint=f"choose from: auto, {', '.join(known)}")
     return format
 
 

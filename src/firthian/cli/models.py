@@ -49,12 +49,12 @@ def models(
     recipe = chosen[0]
     print(f"{recipe.name}: {recipe.summary}\n  paper      {recipe.paper}")
     if recipe.aliases:
-        print(f"  also       {', '.join(recipe.aliases)}")
+        print(f"  aliases    {', '.join(recipe.aliases)}")
     if recipe.counting:
         print(f"  counting   {', '.join(f'{key}={value}' for key, value in recipe.counting.items())}")
     if recipe.dimension:
         large = recipe.usual_dimension(LARGE_TEXT)
-        more = f", {large} from {LARGE_TEXT // 10**6} M tokens up" if large != recipe.dimension else ""
+        more = f" ({large} for {LARGE_TEXT // 10**6} M tokens or more)" if large != recipe.dimension else ""
         more += ", or chosen by --dim auto" if recipe.chooses_dimension else ""
         print(f"  dimension  {recipe.dimension}{more}")
     for option in recipe.options.values():

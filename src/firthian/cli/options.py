@@ -125,7 +125,7 @@ def read_settings(pairs: list[str], **flags: Any) -> dict[str, Any]:
             raise FirthianError(f"expected name=value after --set, got {pair!r}", hint="write --set name=value")
         name = name.strip().replace("-", "_")
         if name in settings:
-            raise FirthianError(f"--set {name} is given twice", hint="give it once")
+            raise FirthianError(f"--set {name} is set twice", hint="remove one")
         settings[name] = value.strip()
     typed = {name: value for name, value in flags.items() if value is not None}
     for name in settings.keys() & typed.keys():

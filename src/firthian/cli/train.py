@@ -50,9 +50,9 @@ def train(
         float | None, typer.Option(help="Negative samples per pair, for recipes that use them.")
     ] = None,
     covariance: Annotated[str | None, typer.Option(help="Posterior covariance of bayes: full or diagonal.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Recipe option. Repeatable.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Set a recipe option; repeatable.")] = None,
     stream: Annotated[
-        str | None, typer.Option(help="Learn bayes-svi from a stream; keep or resume its state here.")
+        str | None, typer.Option(help="Train bayes-svi on a stream; keep its state in this folder.")
     ] = None,
     seed: Seed = 1,
     memory: Memory = None,

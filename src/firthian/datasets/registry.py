@@ -218,9 +218,9 @@ def find_dataset(name: str) -> Dataset:
     >>> find_dataset("simlex")
     Traceback (most recent call last):
     ...
-    firthian.errors.FirthianError: there is no data set 'simlex': did you mean simlex999?
+    firthian.errors.FirthianError: unknown data set 'simlex': did you mean simlex999?
     """
     for dataset in DATASETS:
         if dataset.name == name:
             return dataset
-    raise FirthianError(f"there is no data set {name!r}", hint=suggest(name, dataset_names(), limit=1))
+    raise FirthianError(f"unknown data set {name!r}", hint=suggest(name, dataset_names(), limit=1))

@@ -140,7 +140,7 @@ def _read(
 ) -> tuple[list[float], int | None, int | None]:
     """Check the options; return the l2 weights and the limits on sentences."""
     if style not in ("auto", *STYLES):
-        raise FirthianError(f"there is no style {style!r}", hint=suggest(style, ("auto", *STYLES)))
+        raise FirthianError(f"unknown style {style!r}", hint=suggest(style, ("auto", *STYLES)))
     return (
         _weights(l2),
         whole_number("train_sentences", train_sentences) or None,

@@ -128,7 +128,7 @@ def _grid(name: str) -> Mapping[str, Any]:
 
     grids = {"usual": USUAL_GRID, "paper": PAPER_GRID}
     if name not in grids:
-        raise FirthianError(f"there is no grid {name!r}", hint=suggest(name, grids))
+        raise FirthianError(f"unknown grid {name!r}", hint=suggest(name, grids))
     return grids[name]
 
 

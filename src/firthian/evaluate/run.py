@@ -133,7 +133,7 @@ def find_suites(names: str) -> list[Suite]:
 def _parse_suite(text: str) -> Suite:
     name, *settings = text.split(":")
     if name not in SUITES:
-        raise FirthianError(f"there is no suite {name!r}", hint=suggest(name, SUITES))
+        raise FirthianError(f"unknown suite {name!r}", hint=suggest(name, SUITES))
     suite = SUITES[name]
     given = {}
     for setting in settings:

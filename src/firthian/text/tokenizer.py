@@ -295,7 +295,7 @@ def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
     module, colon, function = name.partition(":")
     if not colon:
         raise FirthianError(
-            f"there is no tokenizer {name!r}",
+            f"unknown tokenizer {name!r}",
             hint=suggest(name, NAMES) + "; a function of yours is module:function",
         )
     try:

@@ -30,7 +30,7 @@ def document_vector(
 ) -> Array:
     """See ``Vectors.document_vector``."""
     if weighting not in WEIGHTINGS:
-        raise FirthianError(f"there is no weighting {weighting!r}", hint=suggest(weighting, WEIGHTINGS))
+        raise FirthianError(f"unknown weighting {weighting!r}", hint=suggest(weighting, WEIGHTINGS))
     if weighting == "sif" and not 0 < Option("0.001 is usual", name="smoothing").check(smoothing, strict=True) < np.inf:
         raise FirthianError(f"`smoothing` must be a number above 0, got {smoothing}", hint="0.001 is usual")
     tokens = tokenize(vectors, text, tokenizer) if isinstance(text, str) else list(text)

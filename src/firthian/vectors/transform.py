@@ -118,7 +118,7 @@ def normalized(vectors: Vectors) -> Vectors:
 def combined(vectors: Vectors, how: str) -> Vectors:
     """Combine word and context vectors, see ``combine``."""
     if how not in COMBINATIONS:
-        raise FirthianError(f"there is no combination {how!r}", hint=suggest(how, COMBINATIONS))
+        raise FirthianError(f"unknown combination {how!r}", hint=suggest(how, COMBINATIONS))
     if how == "u":
         return derived(vectors, vectors.matrix, "combined", how=how)
     if vectors.contexts is None:

@@ -87,7 +87,7 @@ def read_parameters(declared: Parameters, given: list[tuple[str, str]]) -> dict[
     values: dict[str, Any] = {}
     for name, text in given:
         if name not in declared:
-            raise FirthianError(f"there is no parameter {name[:40]!r}", hint=suggest(name[:40], declared))
+            raise FirthianError(f"unknown parameter {name[:40]!r}", hint=suggest(name[:40], declared))
         if name in values:
             raise FirthianError(f"{name} is repeated", hint="pass it once")
         values[name] = declared[name].read(name, text)

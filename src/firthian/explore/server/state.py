@@ -175,7 +175,7 @@ class ExplorerState:
         if not name:
             return next(iter(self.models.values()))
         if name not in self.models:
-            raise FirthianError(f"there is no model {name[:100]!r}", hint=suggest(name[:100], self.models))
+            raise FirthianError(f"unknown model {name[:100]!r}", hint=suggest(name[:100], self.models))
         return self.models[name]
 
     def warm(self) -> None:

@@ -104,7 +104,7 @@ class Events:
 class Likelihood:
     """Negative events, bound and priors: the options that both models share."""
 
-    negative: Annotated[float, Option("k: negative events per observed pair", low=0, high=1e6)] = 5.0
+    negative: Annotated[float, Option("negative samples per observed pair (k)", low=0, high=1e6)] = 5.0
     ns_exponent: Smoothing = 0.75
     temper: Annotated[float, Option("factor on all counts; below 1 widens the posteriors", low=1e-9, high=1e9)] = 1.0
     bound: Annotated[str, Option("quadratic bound of the logistic function", choices=("jaakkola", "boehning"))] = (

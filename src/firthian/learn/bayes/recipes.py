@@ -29,7 +29,7 @@ _FULL = Recipe(
 
 SVI = Recipe(
     "bayes-svi",
-    "the same, learned batch by batch from a stream of text",
+    "bayes, trained in mini-batches on a stream of text",
     "Sakaya 2015, Algorithm 3, improved",
     f"{HERE}.model:StreamedLogistic",
     f"{HERE}.streaming:StochasticSweeps",

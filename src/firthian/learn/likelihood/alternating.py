@@ -26,10 +26,12 @@ USUAL_EPOCHS, MANY_EPOCHS = 6, 8
 
 _START = 0xA3E
 
-Ridge = Annotated[float, Option("weight of the squared lengths of all vectors", low=0)]
+Ridge = Annotated[float, Option("L2 penalty on all vectors", low=0)]
 Unseen = Annotated[
     str,
-    Option("unseen pairs: by a quadratic, all one by one, or a sample", choices=("expanded", "exact", "sampled")),
+    Option(
+        "unseen pairs: quadratic approximation, exact sum, or random sample", choices=("expanded", "exact", "sampled")
+    ),
 ]
 SampledZeros = Annotated[int, Option("contexts drawn for unseen=sampled", low=1)]
 Step = Annotated[
@@ -46,9 +48,9 @@ Damping = Annotated[
     ),
 ]
 PriorEvents = Annotated[
-    float, Option("events added to each row's own, to overfit rare words less", low=0, only_with=("step", "damped"))
+    float, Option("pseudo-events per row; less overfitting of rare words", low=0, only_with=("step", "damped"))
 ]
-Center = Annotated[bool, Option("subtract the mean word vector, frequent words weighing more")]
+Center = Annotated[bool, Option("subtract the mean vector, weighted toward frequent words")]
 #: ``epochs`` of recipes that have no ``auto``.
 SweepCount = Annotated[int, Option("sweeps over contexts and words", low=1)]
 

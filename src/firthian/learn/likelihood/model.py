@@ -54,10 +54,8 @@ _UNSEEN_CELLS = 0x0CE1
 #: Which factor a half sweep fits.
 Which = Literal["words", "contexts"]
 
-Negative = Annotated[float, Option("k: noise events per seen pair", low=1e-9)]
-TruncateCounts = Annotated[
-    float | str, Option("largest count; larger ones are truncated; none: no limit", low=1e-9, words=("none",))
-]
+Negative = Annotated[float, Option("negative samples per observed pair (k)", low=1e-9)]
+TruncateCounts = Annotated[float | str, Option("cap on counts; none: no cap", low=1e-9, words=("none",))]
 Diagonal = Annotated[bool, Option("keep the counts of a word with itself")]
 Bias = Annotated[str, Option("biases to fit; the others are log marginals", choices=("none", "row", "both"))]
 # Weights are relative to the one at the limit; their squares must not vanish in float32.

@@ -108,7 +108,7 @@ LIKELIHOOD = (
     ),
     Recipe(
         "semf",
-        "explicit matrix factorization taught by known analogies",
+        "explicit matrix factorization supervised by known analogies",
         _EMF,
         f"{HERE}.semf:semf",
         f"{HERE}.semf:Supervised",

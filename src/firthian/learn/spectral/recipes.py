@@ -74,7 +74,7 @@ SPECTRAL = (
         _PMI, f"{HERE}.ica:ICA", defaults={"ns_exponent": 1.0}, memory=_SEARCH.plus(word_dim=16),
     ),
     Recipe(
-        "sparse", "sparse overcomplete codes of dense vectors trained before", "Faruqui et al. 2015",
+        "sparse", "sparse overcomplete codes of existing dense vectors", "Faruqui et al. 2015",
         f"{HERE}.sparse_coding:TrainedVectors", f"{HERE}.sparse_coding:SparseCoding",
         counting={}, source="vectors", dimension=1000, memory=Memory(word=2000, word_dim=16),
     ),

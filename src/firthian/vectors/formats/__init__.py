@@ -82,7 +82,7 @@ def find_format(name: str) -> Format:
     for format in FORMATS:
         if format.name == name:
             return format
-    raise FirthianError(f"there is no format {name!r}", hint=suggest(name, [format.name for format in FORMATS]))
+    raise FirthianError(f"unknown format {name!r}", hint=suggest(name, [format.name for format in FORMATS]))
 
 
 def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
