@@ -127,7 +127,7 @@ def test_labeled_files(tmp_path, name, content, options):
         ("a.jsonl", "{\n", {}, "line 1: not JSON"),
         ("a.csv", 'a,"b\n', {}, "line 1"),
         ("a.csv", 'label,text\npos,"two\nlines"\n,none\n', {}, "line 4: there is no label"),
-        ("a.tsv", "a\tb\n", {"format": "xlsx"}, "no format 'xlsx': choose from: auto, tsv, csv, jsonl"),
+        ("a.tsv", "a\tb\n", {"format": "xlsx"}, "unknown format 'xlsx': choose from: auto, tsv, csv, jsonl"),
         ("a.tsv", "pos\tgood\nneg\tbad\tand long\n", {}, "line 2: 3 columns, but the first line has 2"),
         ("a.csv", "label,text\npos,good, so good\n", {}, "line 2: 3 columns, but the first line has 2"),
         ("a.jsonl", '{"label": "a", "text": "b", "split": "train"}\n{"label": "a", "text": "b", "split": null}\n', {},
@@ -179,7 +179,7 @@ def test_columns_of_texts_to_classify(tmp_path, name, content, texts):
             {"text_column": "review"},
             "text_column has no effect on .*, which is read as lines",
         ),
-        ("a.txt", "one\n", {"format": "files"}, "no format 'files': choose from: auto, lines, tsv, csv, jsonl"),
+        ("a.txt", "one\n", {"format": "files"}, "unknown format 'files': choose from: auto, lines, tsv, csv, jsonl"),
         ("a.jsonl", '{"body": "one"}\n', {"text_column": "boody"}, "line 1: no field 'boody': its fields are 'body'"),
     ],
 )

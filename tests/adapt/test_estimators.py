@@ -121,7 +121,7 @@ def test_blocks_of_classes(three_topics):
     np.testing.assert_array_equal(model.transform(test, "colors"), model.transform(test)[:, 20:40])
     shared = RPAClassifier("random:20", multi_class="shared").fit(texts, labels)
     assert shared.embedding_.matrix.shape == (len(shared.vocabulary_), 20)
-    with pytest.raises(ParameterError, match="no class 'colour': did you mean colors"):
+    with pytest.raises(ParameterError, match="unknown class 'colour': did you mean colors"):
         model.embedding_of("colour")
 
 
@@ -327,7 +327,7 @@ def test_in_a_pipeline_and_a_grid(two_topics):
         ({"vectors": "onehot"}, "no vectors to re-embed"),
         ({"vectors": "random:no"}, "has no dimension"),
         ({"vectors": "nowhere"}, "neither vectors nor random"),
-        ({"tokenizer": "nope"}, "no tokenizer 'nope'"),
+        ({"tokenizer": "nope"}, "unknown tokenizer 'nope'"),
         ({"tokenizer": None}, "tokenizer must be a name or a Tokenizer, got None"),
         ({"one_hot": "yes"}, "one_hot must be"),
         ({"min_count": "2"}, "min_count must be an integer of at least 1, got '2'"),

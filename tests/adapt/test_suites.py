@@ -119,7 +119,7 @@ def test_words_are_spelled_as_the_vectors_spell_them(style):
 
 
 def test_chunking_says_what_is_wrong(made_data):
-    with pytest.raises(FirthianError, match="no style 'cluster': did you mean clusters"):
+    with pytest.raises(FirthianError, match="unknown style 'cluster': did you mean clusters"):
         chunking.run(None, style="cluster")
     with pytest.raises(FirthianError, match="none of the words"):
         chunking.run(Vectors(np.ones((1, 2)), Vocabulary(["zzz"])))
@@ -182,7 +182,7 @@ def test_suites_have_options_of_their_own(made_data, tmp_path, monkeypatch, two_
         ("chunking:l2=x", "l2 must be numbers"),
         ("chunking:train_sentences=few", "train_sentences must be an integer"),
         ("classification:cv=much", "cv must be an integer"),
-        ("classification:grid=huge", "no grid 'huge'"),
+        ("classification:grid=huge", "unknown grid 'huge'"),
     ):
         with pytest.raises(FirthianError, match=says):
             evaluate(knowing(sparse=False), wrong)

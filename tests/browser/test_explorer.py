@@ -131,7 +131,7 @@ def test_click_a_point_and_circle_some(visit: Visit, served: Served) -> None:
     page.wait_for_selector("#panel h2:text-is('violin')")
     assert "guitar" in words_of(page)
     page.get_by_role("button", name="Zoom to the marked words").click()
-    page.get_by_role("button", name="Show the whole map").click()
+    page.get_by_role("button", name="Show all of the map").click()
     page.get_by_role("button", name="Select words with a lasso").click()
     box = page.locator("#map").bounding_box()
     left, right = box["x"] + 5, box["x"] + box["width"] - 5

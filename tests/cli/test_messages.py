@@ -188,7 +188,7 @@ def test_options_are_named_as_they_were_typed_inside_a_message(firth: Callable[.
 def test_settings_are_given_once(firth: Callable[..., Any], tmp_path: Path) -> None:
     command = ("train", tmp_path, "-o", tmp_path / "v")
     firth(*command, "--epochs", "3", "--set", "epochs=2").complains("epochs is given as a flag and with --set epochs")
-    firth(*command, "--set", "ns-exponent=1", "--set", "ns_exponent=2").complains("--set ns_exponent is given twice")
+    firth(*command, "--set", "ns-exponent=1", "--set", "ns_exponent=2").complains("--set ns_exponent is set twice")
     firth("evaluate", tmp_path, "--sets", "men, men").complains("the set men is named twice", "name it once")
     compared = ("compare", tmp_path, "-m", "svd", "-o", tmp_path / "r")
     firth(*compared, "--sets", "men,men").complains("the set men is named twice", "name it once")

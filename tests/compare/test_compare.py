@@ -136,10 +136,10 @@ def no_training(monkeypatch):
     ("given", "message"),
     [
         ({"sets": "menn"}, "menn"),
-        ({"suite": "analogies"}, "no suite"),
+        ({"suite": "analogies"}, "unknown suite"),
         ({"suite": "classification:tasks=sport"}, "no task 'sport': did you mean sports"),
         ({"suite": "classification:cv=few"}, "cv must be an integer"),
-        ({"suite": "chunking:style=fat"}, "no style 'fat'"),
+        ({"suite": "chunking:style=fat"}, "unknown style 'fat'"),
         ({"suite": "chunking:l2=much"}, "l2 must be numbers"),
     ],
 )

@@ -204,7 +204,7 @@ def test_options_are_checked(name):
 def test_options_without_effect_are_refused(recipe, idle, other):
     chosen = find_recipe(recipe)
     (name,), (switch,) = idle, other
-    with pytest.raises(FirthianError, match=rf"{name} has no effect with {switch}=\w+: omit it, or set {switch}="):
+    with pytest.raises(FirthianError, match=rf"{name} has no effect with {switch}=\w+: omit it, or use {switch}="):
         chosen.settings({**idle, **other})
     assert chosen.settings(idle)[name] == idle[name]
     # as a record has them: all options, most of them at their defaults

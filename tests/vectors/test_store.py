@@ -86,7 +86,7 @@ def test_words_that_are_not_lines_are_refused(tmp_path: Path) -> None:
     for word, why in (("a\nb", "line break"), ("\ud800", "not valid text")):
         with pytest.raises(FirthianError, match=why):
             Vectors(np.ones((1, 1)), Vocabulary([word])).save(tmp_path / "v")
-    with pytest.raises(FirthianError, match="one word twice"):
+    with pytest.raises(FirthianError, match="contains a word twice"):
         Vectors(np.ones((2, 1)), Vocabulary(["a", "a"])).save(tmp_path / "v")
     with pytest.raises(FirthianError, match="cannot save the array"):
         Vectors(np.ones((1, 1)), Vocabulary(["a"]), extras={"x": np.array(["text"])}).save(tmp_path / "v")

@@ -34,8 +34,8 @@ export class WordMap {
     this.lassoButton.setAttribute("aria-pressed", "false");
     this.addTool("+", "Zoom in", () => this.zoom(1.5));
     this.addTool("−", "Zoom out", () => this.zoom(1 / 1.5));
-    this.addTool("near", "Zoom to the marked words", () => this.showMarked());
-    this.addTool("all", "Show the whole map", () => this.showAll());
+    this.addTool("zoom", "Zoom to the marked words", () => this.showMarked());
+    this.addTool("all", "Show all of the map", () => this.showAll());
     this.points = new Points(this.low);
     this.points.onRestored = () => this.redraw();
     this.ink = this.high.getContext("2d");
