@@ -34,7 +34,7 @@ from firthian.vectors.formats import open_vectors
 
 
 def timed(task: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
-    """Give a result, the processor's seconds (other programs on the machine change them little) and those of the clock."""
+    """Return a result, its processor seconds (hardly affected by other programs) and its elapsed seconds."""
     begin, wall = time.process_time(), time.perf_counter()
     result = task()
     return result, {
@@ -90,7 +90,7 @@ def fit_and_score(
 
 
 def rivals(vectors: Any) -> dict[str, Any]:
-    """Give ours and scikit-learn's classifiers, each with settings that suit the task."""
+    """Return our classifiers and scikit-learn's, each with settings that suit the task."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression, PassiveAggressiveClassifier
     from sklearn.pipeline import make_pipeline

@@ -79,7 +79,7 @@ def row(name: str, kind: str, workers: int) -> dict[str, Any]:
 
 
 def ratios(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Say what was asked: how much faster two workers are than one, and what Ray costs beside threads."""
+    """Report the speedup of two workers over one, and the cost of Ray compared with threads."""
     found: dict[str, Any] = {}
     for name in JOBS:
         seconds = {(one["kind"], one["workers"]): one["seconds"] for one in rows if one["job"] == name}

@@ -23,7 +23,7 @@ PARTS: dict[str, tuple[int, int | None]] = {
 
 
 def find(name: str) -> Path:
-    """Give the path of a corpus: of a part, made when it is first asked for, or of the file that is named."""
+    """Return the path of a corpus: of a part, created on first use, or of the named file."""
     if name not in PARTS:
         return Path(name)
     if name == "enwiki17m":

@@ -49,7 +49,7 @@ class Server:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def ask(self, path: str, connection: http.client.HTTPConnection | None = None, **query: Any) -> Any:
-        """Give the answer; anything but success is an error here."""
+        """Return the answer; anything but success is an error here."""
         asked = connection or self.connection
         asked.request("GET", f"{path}?{urlencode(query)}" if query else path)
         answer = asked.getresponse()
@@ -59,7 +59,7 @@ class Server:
         return json.loads(body) if path.startswith("/api/") else body
 
     def peak(self) -> int:
-        """Give the most memory it ever held, mapped files included."""
+        """Return its peak memory, mapped files included."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024

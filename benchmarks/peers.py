@@ -70,7 +70,7 @@ class Peer:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def command(self, corpus: Path, target: Path, size: int, least: int) -> list[str]:
-        """Give the process to run."""
+        """Return the process to run."""
         settings = json.dumps({**self.settings, "size": size, "least": least})
         return [sys.executable, "-W", "ignore", "-c", _HEAD + self.script, str(corpus), str(target), settings]
 

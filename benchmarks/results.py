@@ -28,7 +28,7 @@ class Results:
         self.about = machine()
 
     def row(self, key: str, measure: Callable[[], Any], again: bool = False) -> Any:
-        """Give a row, measured now if it was not before or if it is to be measured again."""
+        """Return a row, measuring it if it is missing or a new measurement is requested."""
         if again or key not in self.rows:
             self.put(key, measure())
         return self.rows[key]
@@ -45,7 +45,7 @@ class Results:
 
 
 def machine() -> dict[str, Any]:
-    """Say what the figures were measured with."""
+    """Describe the machine and versions of a measurement."""
     return {
         "machine": platform.machine(),
         "processor": _processor(),

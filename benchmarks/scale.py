@@ -139,7 +139,7 @@ def _measure(wanted: Row, folder: Path) -> Row:
 
 
 def rounds() -> dict[str, float]:
-    """Tell how often a recipe at its defaults needs the whole factor: products by the sparse matrix, and half sweeps.
+    """Return how often a recipe at its defaults needs the whole factor: products by the sparse matrix, and half sweeps.
 
     A product by fewer columns than the factor has counts as that part of one.
     """
@@ -167,7 +167,7 @@ def rounds() -> dict[str, float]:
 
 
 def _part(millions: int, folder: Path) -> Path:
-    """Give the beginning of enwiki70m, to the end of a line."""
+    """Return the beginning of enwiki70m, up to the end of a line."""
     whole, path = corpora.find("enwiki70m"), folder / f"{millions}.txt"
     if millions == 70:
         return whole
@@ -178,7 +178,7 @@ def _part(millions: int, folder: Path) -> Path:
 
 
 def size_of(row: Row) -> Size:
-    """Give the sizes of a run."""
+    """Return the sizes of a run."""
     return Size(row["tokens"], row["words"], row["pairs"], row["dimension"])
 
 

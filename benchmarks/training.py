@@ -44,7 +44,7 @@ ROWS = ("plain", *(recipe.name for recipe in RECIPES if recipe.name not in LEFT_
 
 
 def commands(name: str, corpus: Path, target: Path, size: int, least: int) -> list[list[str]]:
-    """Give what makes the vectors of a row, one process after another."""
+    """Return the processes that make the vectors of a row, in order."""
     if name in PEERS:
         return [PEERS[name].command(corpus, target, size, least)]
     start = [*FIRTH, "train", "--workers", "2", "--force", "-o", str(target)]

@@ -30,7 +30,7 @@ THEMES = {
 }
 NEIGHBORS = 22
 
-#: Clouds leave out so many of the most frequent words, as the thesis left out stop words.
+#: The most frequent words are left out of clouds, as the thesis left out stop words.
 FREQUENT = 200
 
 ELLIPSES = (

@@ -100,7 +100,7 @@ def coverage(
     temper: float = 1.0,
     seeds: int = 2,
 ) -> dict[str, Any]:
-    """Say how often nominal 90 % intervals of u·c hold the truth, with the bound's covariances and calibrated."""
+    """Return the coverage of nominal 90 % intervals of u·c, with the bound's covariances and calibrated."""
     run, shares = Run.create(), []
     for seed in range(seeds):
         random = np.random.default_rng(seed)

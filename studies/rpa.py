@@ -1,6 +1,6 @@
 """The tables and figures of Denis and Ralaivola (2017), ours beside the paper's. ``python -m studies.rpa [--quick]``
 
-Every cell is kept as soon as it is known, so that a stopped run goes on where it was; ``--page`` makes the page of what is
+Every cell is saved as soon as it is computed, so that a stopped run resumes; ``--page`` makes the page of what is
 there. All parameters are chosen by cross-validation on training data. ``--parts``, ``--tasks`` and ``--rows`` choose cells.
 """
 

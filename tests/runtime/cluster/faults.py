@@ -142,9 +142,9 @@ def lose_objects(cluster: Any) -> Harm:
     def harm(executor: Any, marker: Path, task: Any) -> Any:
         store, there = executor._store, NodeAffinitySchedulingStrategy(node.node_id, soft=False)
         owner = Owner.options(scheduling_strategy=there).remote()
-        assert store._known
-        for key, reference in store._known.items():
-            store._known[key] = ray.get(owner.put.remote(ray.get(reference)))[0]
+        assert store._stored
+        for key, reference in store._stored.items():
+            store._stored[key] = ray.get(owner.put.remote(ray.get(reference)))[0]
         cluster.remove_node(node, allow_graceful=False)
         forget = store.forget
         store.forget = lambda: (forget(), marker.touch())

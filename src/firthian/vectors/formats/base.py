@@ -140,7 +140,7 @@ def uncertainty_column(vectors: Vectors) -> dict[str, Array]:
 
 
 def chosen_rows(path: Path, stored: Array, rows: Array) -> Array:
-    """Return rows of a matrix in single precision; raise if so many words share a row that they would fill memory."""
+    """Return rows of a matrix in single precision; raise if words that share rows would fill memory."""
     room = 4 * rows.size * stored.shape[1]
     if room > MAX_DENSE_BYTES and rows.size > MAX_EXPANSION * len(stored):
         raise damaged(path, f"{rows.size:,} words share {len(stored):,} vectors and would take {room:,} bytes")
