@@ -1,4 +1,4 @@
-"""Numbers from numpy are taken everywhere and written as JSON knows them; what is no number is refused in one line."""
+"""numpy numbers are accepted everywhere and stored as JSON numbers; anything that is not a number is refused in one line."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ SEALED_COUNTS: dict[str, Spoil] = {
     "a column twice": _numbers("indices.safetensors", "indices", "<i4", lambda data: data.__setitem__(1, data[0])),
     "rows that end beyond the pairs": _numbers("counts.safetensors", "indptr", "<i8", _put(-1, 10**9)),
     "rows that run backwards": _numbers("counts.safetensors", "indptr", "<i8", _put(2, 10**6)),
-    "a count that is no number": _numbers("values.safetensors", "values", "<f4", _put(0, np.nan)),
+    "a count that is not a number": _numbers("values.safetensors", "values", "<f4", _put(0, np.nan)),
     "a negative count": _numbers("values.safetensors", "values", "<f4", _put(0, -1)),
     "pairs of another type": _json(
         "counts.json", lambda body: body["files"]["indices.safetensors"]["indices"].update(dtype="F32")
