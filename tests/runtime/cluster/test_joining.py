@@ -15,6 +15,9 @@ import pytest
 
 PATIENCE = 120
 
+#: Ray asks for the token of ``~/.ray`` if there happens to be one, and a client of an address sends none by itself.
+TOKEN = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+
 
 def free_ports(number: int) -> list[int]:
     """Ports below those that Ray gives its workers."""
@@ -40,7 +43,7 @@ def head(tmp_path_factory):
     ]  # fmt: skip
     log = tmp_path_factory.mktemp("head") / "log"
     with log.open("wb") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
+        process = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True, env=TOKEN)
     until = time.monotonic() + PATIENCE
     while "Ray runtime started" not in log.read_text() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.2)
@@ -76,7 +79,7 @@ def train(corpus: Path, target: Path, *more: str) -> bytes:
         str(target),
         *more,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=TOKEN)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return (target / "vectors.safetensors").read_bytes()
@@ -88,3 +91,18 @@ def test_same_bytes_on_a_cluster_that_was_there(head, corpus, tmp_path, form):
     port, clients = head
     joined = train(corpus, tmp_path / "there", "--cluster", form.format(port=port, clients=clients))
     assert joined == train(corpus, tmp_path / "here")
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("form", ["ray://127.0.0.1:{clients}", "127.0.0.1:{port}"])
+def test_a_missing_token_is_reported(head, corpus, tmp_path, form):
+    port, clients = head
+    address = form.format(port=port, clients=clients)
+    command = [sys.executable, "-m", "firthian", "train", str(corpus), "-o", str(tmp_path / "v"), "--cluster", address]
+    disabled = {**os.environ, "RAY_AUTH_MODE": "disabled"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=disabled)
+    assert done.returncode == 2
+    # Ray itself may have written before.
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"firth: cannot join the Ray cluster at {address}")
+    assert last.endswith("if it requires a token, set RAY_AUTH_MODE=token")

@@ -106,10 +106,8 @@ def _start(ray: Any, processors: int) -> None:
             # Ray times out after half a minute with a plain Exception, which may happen on a busy machine.
             ray.shutdown()
             if "timed out" not in str(error) or attempt + 1 == STARTS:
-                raise FirthianError(
-                    f"Ray does not start ({_first_line(error)})",
-                    hint="try again when the machine is less busy",
-                ) from error
+                hint = "try again when the machine is less busy"
+                raise FirthianError(f"Ray does not start ({_first_line(error)})", hint) from error
 
 
 def _own_folder(folder: str) -> str:
@@ -137,15 +135,15 @@ def _host_and_port(address: str) -> tuple[str, int]:
 
 
 def _join(ray: Any, address: str, server: tuple[str, int] | None) -> None:
+    where = "no Ray cluster is running here" if server is None else f"no Ray cluster answers at {address}"
+    hint = "start one with: ray start --head, or pass local:N"
     try:
         if server is not None:
             # Ray would retry for minutes and write to the terminal, so first check that something listens.
             socket.create_connection(server, timeout=ANSWER_SECONDS).close()
+            where = f"cannot join the Ray cluster at {address}"
+            hint = "check its versions of Ray and Python; if it requires a token, set RAY_AUTH_MODE=token"
         with warnings.catch_warnings(action="ignore"):
             ray.init(address=address, **_quiet())
-    except (OSError, ValueError, RuntimeError, ImportError) as error:
-        where = "no Ray cluster is running here" if address == "auto" else f"no Ray cluster answers at {address}"
-        raise FirthianError(
-            f"{where} ({_first_line(error)})",
-            hint="start one with: ray start --head, or pass local:N",
-        ) from None
+    except (OSError, ValueError, RuntimeError, ImportError, ray.exceptions.RayError) as error:
+        raise FirthianError(f"{where} ({_first_line(error)})", hint) from None
