@@ -9,7 +9,6 @@ import firthian as ft
 from firthian.errors import FirthianError
 from firthian.learn.likelihood import losses
 from firthian.learn.likelihood import model as ef
-from firthian.learn.likelihood.alternating import AMEMF
 from firthian.learn.likelihood.model import Factors
 from firthian.learn.likelihood.semf import Analogies, AnalogyLoss, Supervised, SupervisedEMF, read_analogies, semf
 from firthian.learn.likelihood.updates import LEAST_DAMPING, auto_damping
@@ -121,12 +120,3 @@ def test_bad_files_are_reported(tmp_path):
         read_analogies(path, counts)
     with pytest.raises(FirthianError):
         read_analogies(tmp_path / "missing.txt", counts)
-
-
-def test_amemf_never_raises_the_loss_and_takes_the_papers_step():
-    _, counts = random_counts(25)
-    solution = AMEMF(epochs=30).solve(ef.NegativeSampling(counts, Run()), 4, Run())
-    assert (np.diff(solution.objective) <= 1e-7 * solution.objective[0]).all()
-    slow = AMEMF(epochs=5, rate=6e-7).solve(ef.NegativeSampling(counts, Run()), 4, Run())
-    assert (np.diff(slow.objective) < 0).all()
-    assert slow.objective[-1] > solution.objective[-1]

@@ -14,7 +14,7 @@ from firthian.errors import FirthianError
 from firthian.learn.likelihood import losses
 from firthian.learn.likelihood.losses import Loss
 from firthian.learn.likelihood.model import Factors, Side, Which
-from firthian.learn.likelihood.updates import GradientDescent, Update, auto_damping, choose_update, penalties
+from firthian.learn.likelihood.updates import Update, auto_damping, choose_update, penalties
 from firthian.learn.recipe import LARGE_TEXT, Combine
 from firthian.learn.solver import Solution
 from firthian.options import Option
@@ -23,8 +23,6 @@ from firthian.vectors.transform import COMBINATIONS, combine
 
 #: ``epochs=auto``, below LARGE_TEXT and from there on.
 USUAL_EPOCHS, MANY_EPOCHS = 6, 8
-
-_START = 0xA3E
 
 Ridge = Annotated[float, Option("L2 penalty on all vectors", low=0)]
 Unseen = Annotated[
@@ -168,33 +166,6 @@ class AlternatingSquares:
         return solver.solve(model, dimension, run)
 
 
-@dataclass
-class AMEMF:
-    """Algorithm 1 of Li et al. 2015: alternating gradient descent on every pair.
-
-    ``rate`` is the paper's constant step, or ``auto``: the inverse of each row's Lipschitz bound, recomputed each turn.
-    Vectors start small and random, contexts included, as in the paper.
-    """
-
-    epochs: Annotated[int, Option("turns of contexts and words", low=1)] = 200
-    rate: Annotated[
-        float | str, Option("step length; auto: each row's longest safe one (the paper: 6e-7)", low=0, words=("auto",))
-    ] = "auto"
-    ridge: Ridge = 0.0
-    combine: Combine = "u"
-
-    def solve(self, model: FactorModel, dimension: int, run: Run) -> Solution:
-        """Take ``epochs`` turns."""
-        shape = model.words, dimension
-        words, contexts = (
-            (run.generator(_START, side).standard_normal(shape) / np.sqrt(dimension)).astype(np.float32)
-            for side in range(2)
-        )
-        factors = Factors(words, contexts, np.zeros(model.words), np.zeros(model.words))
-        objective = sweep(model, factors, losses.Exact(), GradientDescent(self.rate), self.epochs, self.ridge, run)
-        return make_solution(model, factors, objective, self.combine, {"unseen": "exact"})
-
-
 def remember_start(model: StartingModel, dimension: int, run: Run) -> Factors:
     """Return the model's starting values, which are saved because they take a while to compute."""
     return Factors(**run.remember("factors", lambda: vars(model.start(dimension))))
@@ -230,10 +201,11 @@ def sweep(
         side = model.side("words" if half else "contexts", factors)
         # The loss at the start of a sweep is the one after the last: it costs little beside the gradient.
         gradient = losses.NO_GRADIENT
-        if half == 0 or update.needs_gradient:
+        if update.needs_gradient:
             gradient = loss.gradient(side, run, turn, value=half == 0 or update.needs_value)
         if half == 0:
-            objective.append(_objective(gradient.losses, factors, ridge, len(objective)))
+            values = gradient.losses if update.needs_gradient else loss.values(side, run, turn)
+            objective.append(_objective(values, factors, ridge, len(objective)))
         update.move(side, gradient, loss, run, turn, ridge)
         run.progress.advance(1, f"objective {objective[-1]:.6g}")
         stage.save(number + 1, vars(factors), objective=objective, halved=update.halved, kept=update.kept)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     # Rows name models and solvers as text; mypy checks here that the models have what the solvers need.
     _ALTERNATING: list[type[SweptModel]] = [ExponentialFamily, NegativeSampling, SupervisedEMF]
-    _AMEMF: list[type[FactorModel]] = [NegativeSampling]
+    _AMEMF: list[type[FactorModel]] = [NegativeSampling, SupervisedEMF]
     _IWLRLS: list[type[ReweightedModel]] = [ExponentialFamily]
 
 HERE = "firthian.learn.likelihood"
@@ -98,10 +98,10 @@ LIKELIHOOD = (
     ),
     Recipe(
         "emf-amemf",
-        "explicit matrix factorization by the paper's own algorithm: alternating gradient descent over every pair",
+        "explicit matrix factorization by the paper's own algorithm, which fits every pair; with analogies, it is SEMF",
         _EMF,
-        f"{HERE}.model:NegativeSampling",
-        f"{HERE}.alternating:AMEMF",
+        f"{HERE}.semf:semf",
+        f"{HERE}.amemf:AMEMF",
         defaults={"negative": 5.0, "ns_exponent": 1.0},
         counting=DYNAMIC,
         memory=Memory(pair=16, word_dim=40),

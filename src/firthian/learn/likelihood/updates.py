@@ -137,22 +137,6 @@ class Preconditioned(Update):
             length[active] /= 2
 
 
-class GradientDescent(Update):
-    """Plain gradient descent as in AMEMF; ``auto`` takes 1/L_i for row i, with which the loss never rises.
-
-    Rows do not depend on each other while the other side is fixed, so each may have its own rate. One rate for all must be
-    as small as the most frequent word needs: after 200 turns the vectors of other words have hardly left their start.
-    """
-
-    def __init__(self, rate: float | str = "auto") -> None:
-        self.rate = rate
-
-    def move(self, side: Side, gradient: Gradient, loss: Loss, run: Run, turn: int, ridge: float) -> None:
-        """Take one step."""
-        rate = 1 / (lipschitz(side, run) + ridge) if self.rate == "auto" else np.full(len(side.left), float(self.rate))
-        side.left[:] -= rate.astype(np.float32)[:, np.newaxis] * (gradient.vectors + np.float32(ridge) * side.left)
-
-
 class ConjugateGradients(Update):
     """Weighted alternating least squares by ``steps`` of conjugate gradients per row (Takács, Pilászy and Tikk 2011).
 
@@ -206,19 +190,6 @@ def bias_step(gradient: Gradient) -> Array:
     ratio = np.clip(1 - gradient.bias / curvature, np.exp(-LONGEST_BIAS_STEP), np.exp(LONGEST_BIAS_STEP))
     step: Array = -np.log(ratio)
     return step
-
-
-def lipschitz(side: Side, run: Run) -> Array:
-    """Return an upper bound on the largest eigenvalue of each row's Hessian of the binomial loss.
-
-    sigma' <= 1/4 and Q_ij = X_ij + s_i·t_j, so the Hessian is below (sum_j X_ij c_j c_j' + s_i·sum_j t_j c_j c_j') / 4. The
-    first sum is bounded by its trace; the second is one matrix for all rows, whose largest eigenvalue is computed.
-    """
-    lengths = np.square(side.right, dtype=np.float64).sum(axis=1).astype(np.float32)
-    seen = side.pairs.row_sums(side.pairs.values * lengths[side.pairs.indices])
-    gram = inner(side.right, side.right_share.astype(np.float32)[:, np.newaxis] * side.right, run)
-    bounds: Array = np.maximum(0.25 * (seen + side.left_share * float(eigh(gram)[0][-1])), 1e-12)
-    return bounds
 
 
 def penalties(vectors: Array, ridge: float) -> Array:
