@@ -171,7 +171,7 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
         (b"a b c\n", [], ["none of the 3 distinct words is left with --min-count 5", "--min-count"]),
         (b"a b c\n", ["--window", "0"], ["window must be an integer from 1 to 10000, got 0"]),
         (b"a b c\n", ["--window", "-3"], ["window must be an integer from 1"]),
-        (b"a b c\n", ["--window", "x"], ["--window", "valid integer"]),
+        (b"a b c\n", ["--window", "x"], ["--window", "--window must be an integer"]),
         (b"a b c\n", ["--weighting", "harmnic"], ["weighting must be one of", "did you mean harmonic?"]),
         (b"a b c\n", ["--context", "up"], ["context must be one of"]),
         (b"a b c\n", ["--sample", "2"], ["sample must be a number from 0 to below 1"]),
@@ -206,7 +206,7 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
         ),
         (b"a b c\n", ["--vocabulary", "/no/such/file"], ["/no/such/file: no such file or folder"]),
         (b"a b c\n", ["--stop-words", "/"], ["it is a folder"]),
-        (b"a b c\n", ["--frobnicate"], ["No such option: --frobnicate", "firth count --help"]),
+        (b"a b c\n", ["--frobnicate"], ["unknown option --frobnicate", "firth count --help"]),
         (b"caf\xc3\xa9\nol\xe9\n", ["--strict", "--min-count", "1"], ["missing.txt, line 2: a byte is not UTF-8"]),
         (gzip.compress(os.urandom(9999).hex().encode())[:5000], [], ["missing.txt is truncated or damaged"]),
         (lzma.compress(os.urandom(9999).hex().encode())[:5000], [], ["missing.txt is truncated or damaged"]),
@@ -234,7 +234,7 @@ def test_mistakes_in_json(firth: Firth, tmp_path: Path) -> None:
 def test_no_place_for_the_counts(firth: Firth, corpus: Path, tmp_path: Path) -> None:
     firth("count", corpus).complains("no output folder: pass -o FOLDER")
     firth("count", corpus, "-o", tmp_path / "no" / "c").complains("is not a folder", "create it first")
-    firth("count", "-o", tmp_path / "c").complains("Missing argument")
+    firth("count", "-o", tmp_path / "c").complains("missing CORPUS", "see firth count --help")
 
 
 def test_a_window_longer_than_every_document(firth: Firth, corpus: Path, target: Path) -> None:

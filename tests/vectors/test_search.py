@@ -303,3 +303,17 @@ def test_smoothing_that_gives_no_weights_is_refused(smoothing: object) -> None:
     vectors = Vectors(np.eye(2), Vocabulary(["a", "b"], [3, 2]))
     with pytest.raises(FirthianError, match="smoothing must be a number"):
         vectors.document_vector(["a"], weighting="sif", smoothing=smoothing)
+
+
+def test_words_looked_up_in_vain_do_not_fill_memory(monkeypatch):
+    monkeypatch.setattr("firthian.vectors.vectors.MOST_MISSED", 2)
+    vectors = Vectors(np.eye(1), Vocabulary(["cat"]))
+    vectors.numbers(["x", "y", "z", "x"], missing="skip")
+    assert vectors.missed == {"x": 2, "y": 1}
+
+
+def test_several_texts_are_not_taken_for_tokens():
+    vectors = Vectors(np.eye(2), Vocabulary(["a", "new york"]))
+    assert vectors.document_vector(["a", "new york"]).tolist() == [0.5, 0.5]
+    with pytest.raises(FirthianError, match=r"one text or a list of tokens, got 'a text'.* once per text"):
+        vectors.document_vector(["a text", "another"])

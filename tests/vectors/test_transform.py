@@ -113,6 +113,13 @@ def test_a_subset_keeps_what_belongs_to_all_words_though_it_has_as_many_rows() -
     assert len(some.subset(np.int64(1))) == 1
 
 
+def test_alignment_says_that_covariances_are_lost():
+    vectors = Vectors(np.eye(3), Vocabulary(["a", "b", "c"]), extras={"variances": np.ones((3, 3))})
+    with pytest.warns(UserWarning, match="aligned vectors have no covariances"):
+        assert "variances" not in vectors.align_to(vectors).vectors.extras
+
+
+@pytest.mark.filterwarnings("ignore:aligned vectors")
 @pytest.mark.parametrize("change", ["normalized", "align_to", "without_top_components", "combined"])
 def test_no_new_eigenvalue_power_where_dimensions_are_not_those_of_the_decomposition(
     vectors: Vectors, change: str

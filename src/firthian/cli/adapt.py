@@ -5,12 +5,14 @@ from __future__ import annotations
 import json as json_module
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Force, Json, Output, Seed, Workers, print_json, read_settings, require_output
+from firthian.disk.stopping import catching_signals
+from firthian.errors import FirthianError
 from firthian.runtime.progress import Progress, on_terminal
 
 _GRIDS = ("usual", "paper")
@@ -24,29 +26,23 @@ _FLAGS = {"vectors": "-v", "random_state": "--seed", "n_jobs": "--workers"}
 
 @app.command()
 def adapt(
-    labeled: Annotated[str, typer.Argument(help="TSV, CSV or JSON lines with labels and texts, or -.")],
-    vectors: Annotated[
-        str, typer.Option("-v", "--vectors", help="Word vectors, random:DIM, or onehot (words as features).")
-    ] = "random:100",
+    labeled: str = typer.Argument(..., help="TSV, CSV or JSON lines with labels and texts, or -."),
+    vectors: str = typer.Option("random:100", "-v", "--vectors", help="Word vectors, random:DIM, or onehot."),
     output: Output = None,
-    method: Annotated[str, typer.Option(help="rpa (tunes the vectors) or pa (keeps them fixed).")] = "rpa",
-    cost: Annotated[float | None, typer.Option("-C", "--cost", help="Largest update per example, C.")] = None,
-    lam: Annotated[
-        float | None, typer.Option(help="Penalty on moving word vectors, relative to the classifier.")
-    ] = None,
-    passes: Annotated[int | None, typer.Option(help="Passes over the training examples.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Another classifier parameter. Repeatable.")
-    ] = None,
-    cv: Annotated[int | None, typer.Option(help="Choose C, lam and passes by N-fold cross-validation.")] = None,
-    grid: Annotated[str | None, typer.Option(help="Grid searched by --cv: usual or paper. [default: usual]")] = None,
-    format: Annotated[str, typer.Option(help="auto, tsv, csv or jsonl.")] = "auto",
-    label_column: Annotated[str | None, typer.Option(help="Column with the label.")] = None,
-    text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
-    split_column: Annotated[str | None, typer.Option(help="Column with train or test.")] = None,
-    learning_curve: Annotated[
-        bool, typer.Option("--learning-curve/--no-learning-curve", help="Also fit on growing subsets, for the report.")
-    ] = True,
+    method: str = typer.Option("rpa", help="rpa (tunes the vectors) or pa (keeps them fixed)."),
+    cost: float | None = typer.Option(None, "-C", "--cost", help="Largest update per example, C."),
+    lam: float | None = typer.Option(None, help="Penalty on moving word vectors, relative to the classifier."),
+    passes: int | None = typer.Option(None, help="Passes over the training examples."),
+    settings: list[str] | None = typer.Option(None, "--set", help="Another classifier parameter. Repeatable."),
+    cv: int | None = typer.Option(None, help="Choose C, lam and passes by N-fold cross-validation."),
+    grid: str | None = typer.Option(None, help="Grid searched by --cv: usual or paper. [default: usual]"),
+    format: str = typer.Option("auto", help="auto, tsv, csv or jsonl."),
+    label_column: str | None = typer.Option(None, help="Column with the label."),
+    text_column: str | None = typer.Option(None, help="Column with the text."),
+    split_column: str | None = typer.Option(None, help="Column with train or test."),
+    learning_curve: bool = typer.Option(
+        True, "--learning-curve/--no-learning-curve", help="Also fit on growing subsets, for the report."
+    ),
     seed: Seed = 1,
     workers: Workers = None,
     force: Force = False,
@@ -55,8 +51,6 @@ def adapt(
     """Train a text classifier that tunes word vectors to the task."""
     from firthian.adapt.labeled import read_labeled
     from firthian.disk.atomic import check_folder, check_not_source
-    from firthian.disk.stopping import catching_signals
-    from firthian.errors import FirthianError
 
     output = require_output(output)
     check_not_source(output, vectors)
@@ -126,7 +120,6 @@ def _fit(
     from firthian.adapt import search_parameters
     from firthian.adapt.report import describe, evaluate, sample_curve
     from firthian.adapt.search import PAPER_GRID, USUAL_GRID
-    from firthian.errors import FirthianError
 
     texts, labels = text.part("train")
     test, truth = text.part("test")
@@ -167,7 +160,6 @@ def _write(classifier: Any, report: dict[str, Any], output: str, force: bool) ->
     from firthian.adapt.store import write
     from firthian.disk.artifact import spelled
     from firthian.disk.atomic import new_folder, write_file
-    from firthian.errors import FirthianError
 
     with new_folder(output, force) as folder:
         write(classifier, folder)
@@ -207,14 +199,12 @@ def _summary(report: dict[str, Any], output: str) -> str:
 
 @app.command()
 def classify(
-    model: Annotated[str, typer.Argument(help="Classifier written by firth adapt.")],
-    file: Annotated[str, typer.Argument(help="Texts, one per line; or TSV, CSV, JSON lines; or -.")],
-    format: Annotated[str, typer.Option(help="auto, lines, tsv, csv or jsonl.")] = "auto",
-    text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
-    tokenizer: Annotated[
-        str | None, typer.Option(help="Tokenizer function module:function. [default: the classifier's own]")
-    ] = None,
-    labels_only: Annotated[bool, typer.Option("--labels-only", help="Print only labels, one per line.")] = False,
+    model: str = typer.Argument(..., help="Classifier written by firth adapt."),
+    file: str = typer.Argument(..., help="Texts, one per line; or TSV, CSV, JSON lines; or -."),
+    format: str = typer.Option("auto", help="auto, lines, tsv, csv or jsonl."),
+    text_column: str | None = typer.Option(None, help="Column with the text."),
+    tokenizer: str | None = typer.Option(None, help="Function module:function. [default: the classifier's]"),
+    labels_only: bool = typer.Option(False, "--labels-only", help="Print only labels, one per line."),
 ) -> None:
     """Classify texts with a trained classifier. Prints one JSON object per line: the label, and a score per class."""
     import numpy as np
@@ -222,7 +212,6 @@ def classify(
     from firthian.adapt import load
     from firthian.adapt.labeled import count_damaged, read_texts
     from firthian.adapt.learner import predict_codes
-    from firthian.errors import FirthianError
 
     # Never run a tokenizer function because a file names it: files may come from anywhere.
     classifier = load(model, tokenizer)

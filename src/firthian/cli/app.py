@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from firthian._version import __version__
-from firthian.cli.help import Verb, Verbs
+from firthian.cli.help import Verb, Verbs, usage_error
 from firthian.disk.stopping import Interrupted
 from firthian.errors import FirthianError, from_os_error
 
@@ -65,27 +65,26 @@ def main(arguments: list[str] | None = None) -> int:
     _print_anything()
     try:
         result: Any = app(arguments, prog_name="firth", standalone_mode=False)
-        code = result if isinstance(result, int) else 0
-        if code == _INTERRUPTED:
+        if result == _INTERRUPTED:
             # Some releases of typer return this code, others raise.
             raise KeyboardInterrupt
         sys.stdout.flush()
+        return result if isinstance(result, int) else 0
     except FirthianError as error:
         message, hint = error.render(spelling(arguments))
-        code = _complain(message, hint, "--json" in arguments)
     except (BrokenPipeError, SystemExit) as error:
         # The reader of our output closed the pipe, as `head` does: not an error. Typer may notice first, and exits.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
         sys.stdout = None
-        code = 0
+        return 0
     except OSError as error:
         known = from_os_error(error)
-        code = _complain(known.message, known.hint, "--json" in arguments)
+        message, hint = known.message, known.hint
     except (Interrupted, KeyboardInterrupt, typer.Abort) as error:
         hint = f"progress is saved; resume with: {_resuming(arguments)}" if _can_resume(arguments) else ""
-        code = error.code if isinstance(error, Interrupted) else _INTERRUPTED
-        _complain("interrupted", hint, False)
+        _complain("interrupted", hint)
+        return error.code if isinstance(error, Interrupted) else _INTERRUPTED
     except Exception as error:
         if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
             raise
@@ -94,9 +93,9 @@ def main(arguments: list[str] | None = None) -> int:
             # A verb without arguments prints its help.
             print(context.get_help())
             return 0
-        path = context.command_path if context is not None else "firth"
-        code = _complain(error.format_message().rstrip("."), f"see {path} --help", "--json" in arguments)
-    return code
+        message, hint = usage_error(error)
+    _complain(message, hint, as_json="--json" in arguments)
+    return 2
 
 
 def _print_anything() -> None:
@@ -157,10 +156,9 @@ def _flags(arguments: list[str]) -> list[str]:
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
-def _complain(message: str, hint: str, as_json: bool) -> int:
+def _complain(message: str, hint: str, as_json: bool = False) -> None:
     if as_json:
         print(json.dumps({"error": message, "hint": hint}, ensure_ascii=False), file=sys.stderr)
     else:
         text = f"{message}: {hint}" if hint else message
         print(f"firth: {' '.join(text.split())}", file=sys.stderr)
-    return 2

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from firthian.cli import options as flags
 from firthian.cli.app import app
-from firthian.cli.options import (
-    Cluster,
-    Force,
-    Json,
-    Memory,
-    Output,
-    Seed,
-    Workers,
-    counting_flags,
-    find_source,
-    print_json,
-    read_names,
-)
+from firthian.cli.options import counting_flags, find_source, print_json, read_names
+from firthian.disk.stopping import catching_signals
 from firthian.runtime.progress import on_terminal
 
 
 @app.command()
 @counting_flags
 def compare(
-    source: Annotated[list[str], typer.Argument(help="Counts folder, or corpus files and folders.")],
-    model: Annotated[list[str], typer.Option("-m", "--model", help="Recipe, or recipe:option=value,... Repeatable.")],
-    output: Output = None,
-    vector_size: Annotated[
-        int | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors.")
-    ] = None,
-    suite: Annotated[str, typer.Option(help="Suites to evaluate on; see firth evaluate.")] = "similarity,analogy",
-    sets: Annotated[
-        str | None, typer.Option(help="Test sets or your own files, comma-separated. [default: all]")
-    ] = None,
-    seed: Seed = 1,
-    memory: Memory = None,
-    workers: Workers = None,
-    cluster: Cluster = None,
-    force: Force = False,
-    json: Json = False,
+    source: list[str] = typer.Argument(..., help="Counts folder, or corpus files and folders."),
+    model: list[str] = typer.Option(
+        ..., "-m", "--model", "--recipe", help="Recipe, or RECIPE:OPTION=VALUE,...; repeatable."
+    ),
+    output: flags.Output = None,
+    vector_size: int | None = typer.Option(None, "--dim", "--vector-size", help="Dimensions of the vectors."),
+    suite: str = typer.Option("similarity,analogy", help="Suites to evaluate on; see firth evaluate."),
+    sets: str | None = typer.Option(None, help="Test sets or your own files, comma-separated. [default: all]"),
+    seed: flags.Seed = 1,
+    memory: flags.Memory = None,
+    workers: flags.Workers = None,
+    cluster: flags.Cluster = None,
+    force: flags.Force = False,
+    json: flags.Json = False,
     counting: Any = None,
 ) -> None:
     """Train, evaluate and time several recipes; write a report.
@@ -50,7 +38,6 @@ def compare(
     """
     from firthian.compare import compare_recipes
     from firthian.disk.atomic import check_folder
-    from firthian.disk.stopping import catching_signals
 
     if output is not None:
         check_folder(output, force)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Force, Json, Source, print_json
+from firthian.disk.stopping import catching_signals
 
 _CARD = "Model card and tokenizer (spacy, model2vec, sentence-transformers)"
 
@@ -16,35 +17,27 @@ _CARD = "Model card and tokenizer (spacy, model2vec, sentence-transformers)"
 @app.command()
 def convert(
     source: Source,
-    target: Annotated[str, typer.Argument(metavar="OUT", help="Output; without a suffix, a Firthian folder.")],
-    to: Annotated[
-        str | None,
-        typer.Option(
-            help="Format: folder, word2vec, word2vec-bin, glove, fasttext-vec, gensim, npz, parquet, spacy, model2vec, "
-            "sentence-transformers, projector or atlas. [default: by suffix]"
-        ),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Keep only the N most frequent words.")] = None,
-    replace_spaces: Annotated[
-        str | None, typer.Option(help="Replacement for spaces in words, if the format forbids them.")
-    ] = None,
-    duplicates: Annotated[str, typer.Option(help="Words with two different vectors: error or first.")] = "error",
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(help="Tokenizer: unicode or whitespace. [default: the corpus's own]", rich_help_panel=_CARD),
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Title of the model card.", rich_help_panel=_CARD)] = None,
-    language: Annotated[str | None, typer.Option(help="Language code, such as en.", rich_help_panel=_CARD)] = None,
-    license: Annotated[str | None, typer.Option(help="License of the vectors.", rich_help_panel=_CARD)] = None,
-    scores: Annotated[
-        str | None, typer.Option(help="File with the output of firth evaluate --json.", rich_help_panel=_CARD)
-    ] = None,
+    target: str = typer.Argument(..., metavar="OUT", help="Output; without a suffix, a Firthian folder."),
+    to: str | None = typer.Option(
+        None,
+        help="Format: folder, word2vec, word2vec-bin, glove, fasttext-vec, gensim, npz, parquet, spacy, model2vec, "
+        "sentence-transformers, projector or atlas. [default: by suffix]",
+    ),
+    limit: int | None = typer.Option(None, min=1, help="Keep only the N most frequent words."),
+    replace_spaces: str | None = typer.Option(None, help="Replace spaces in words, for formats without them."),
+    duplicates: str = typer.Option("error", help="Words with two different vectors: error or first."),
+    tokenizer: str | None = typer.Option(
+        None, help="unicode or whitespace. [default: the corpus's]", rich_help_panel=_CARD
+    ),
+    name: str | None = typer.Option(None, help="Title of the model card.", rich_help_panel=_CARD),
+    language: str | None = typer.Option(None, help="Language code, such as en.", rich_help_panel=_CARD),
+    license: str | None = typer.Option(None, help="License of the vectors.", rich_help_panel=_CARD),
+    scores: str | None = typer.Option(None, help="Output file of firth evaluate --json.", rich_help_panel=_CARD),
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Convert vectors to another format."""
     from firthian.disk.atomic import check_not_source, check_target
-    from firthian.disk.stopping import catching_signals
     from firthian.vectors.formats import format_for, read_vectors, refuse_counts, write_vectors
 
     chosen = format_for(target, to)

@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from firthian.cli import options as flags
 from firthian.cli.app import app
-from firthian.cli.options import (
-    Cluster,
-    Force,
-    Json,
-    Memory,
-    Output,
-    RequiredOutput,
-    Resume,
-    Seed,
-    Workers,
-    counting_flags,
-    print_json,
-    require_output,
-)
+from firthian.cli.options import counting_flags, print_json, require_output
+from firthian.disk.stopping import catching_signals
 from firthian.runtime.progress import on_terminal
 
 
 @app.command()
 @counting_flags
 def count(
-    corpus: Annotated[list[str], typer.Argument(help="Files, folders, or - for standard input.")],
-    output: Output = None,
-    memory: Memory = None,
-    workers: Workers = None,
-    cluster: Cluster = None,
-    seed: Seed = 1,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate tokens, words, pairs, memory and time, then stop.")
-    ] = False,
-    resume: Resume = False,
-    force: Force = False,
-    json: Json = False,
+    corpus: list[str] = typer.Argument(..., help="Files, folders, or - for standard input."),
+    output: flags.Output = None,
+    memory: flags.Memory = None,
+    workers: flags.Workers = None,
+    cluster: flags.Cluster = None,
+    seed: flags.Seed = 1,
+    dry_run: bool = typer.Option(False, "--dry-run", help="Estimate tokens, words, pairs, memory and time, then stop."),
+    resume: flags.Resume = False,
+    force: flags.Force = False,
+    json: flags.Json = False,
     counting: Any = None,
 ) -> None:
     """Count word co-occurrences in a corpus."""
     from firthian.counts.counting import count as count_corpus
     from firthian.counts.estimate import estimate
-    from firthian.disk.stopping import catching_signals
     from firthian.text.readers import Files
 
     settings = counting.settings()
@@ -91,17 +77,17 @@ def _summary(counts: Any) -> str:
 
 @app.command()
 def merge(
-    counts: Annotated[list[str], typer.Argument(help="Counts folders made with the same options.")],
-    output: RequiredOutput,
-    workers: Workers = None,
-    force: Force = False,
+    counts: list[str] = typer.Argument(..., help="Counts folders made with the same options."),
+    output: flags.Output = None,
+    workers: flags.Workers = None,
+    force: flags.Force = False,
 ) -> None:
     """Add up the counts of several corpora."""
     from firthian.counts.merging import merge as merge_counts
     from firthian.counts.merging import same_corpus
     from firthian.disk.atomic import check_not_source
-    from firthian.disk.stopping import catching_signals
 
+    output = require_output(output)
     for path in counts:
         check_not_source(output, path)
     with catching_signals():

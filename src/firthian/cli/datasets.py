@@ -9,6 +9,7 @@ import typer
 from firthian.cli.app import app
 from firthian.cli.help import Verbs
 from firthian.cli.options import Json, print_json
+from firthian.errors import FirthianError
 from firthian.runtime.progress import on_terminal
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _where(item: Status) -> str:
 
 @datasets.command()
 def fetch(
-    names: Annotated[list[str], typer.Argument(help="Data sets; see firth datasets list.")],
+    names: list[str] = typer.Argument(..., help="Data sets; see firth datasets list."),
     json: Json = False,
 ) -> None:
     """Fetch data sets and print their paths."""
@@ -67,7 +68,6 @@ def verify(names: Names = None, json: Json = False) -> None:
     """Verify the checksums of the data sets on this machine."""
     from firthian.datasets import dataset_names
     from firthian.datasets import verify as check
-    from firthian.errors import FirthianError
 
     damaged = []
     items = []

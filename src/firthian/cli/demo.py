@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -122,7 +122,7 @@ STEPS: tuple[Step, ...] = (fetch_corpus, count_corpus, show_pairs, train_recipes
 
 @app.command()
 def demo(
-    output: Annotated[str, typer.Option("-o", "--output", help="Output folder.")] = "demo",
+    output: str = typer.Option("demo", "-o", "--output", help="Output folder."),
     workers: Workers = None,
 ) -> None:
     """Run the whole flow on a small corpus."""

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Force, Json, Seed, Workers, print_json, read_names
+from firthian.errors import FirthianError
 from firthian.runtime.progress import on_terminal
 
 
 @app.command()
 def evaluate(
-    vectors: Annotated[list[str], typer.Argument(help="Vectors folders or files; two or more are compared.")],
-    suite: Annotated[
-        str | None,
-        typer.Option(help="Suites, as in similarity,analogy,classification:tasks=trec. [default: similarity,analogy]"),
-    ] = None,
-    sets: Annotated[str | None, typer.Option(help="Test sets, as in men,google. [default: all]")] = None,
-    file: Annotated[
-        list[str] | None, typer.Option("--file", help="Your own file of word pairs or analogies. Repeatable.")
-    ] = None,
-    oov: Annotated[str, typer.Option(help="Treatment of items with unknown words: skip or zero.")] = "skip",
-    score: Annotated[str, typer.Option(help="Similarity: cosine, euclidean or product-kernel.")] = "cosine",
-    restrict_vocab: Annotated[int | None, typer.Option(help="Use only the N most frequent words.", min=1)] = None,
-    sections: Annotated[bool, typer.Option("--sections", help="Show each section of the analogies.")] = False,
+    vectors: list[str] = typer.Argument(..., help="Vectors folders or files; two or more are compared."),
+    suite: str | None = typer.Option(
+        None, help="Suites, as in similarity,analogy,classification:tasks=trec. [default: similarity,analogy]"
+    ),
+    sets: str | None = typer.Option(None, help="Test sets, as in men,google. [default: all]"),
+    file: list[str] | None = typer.Option(None, "--file", help="Your own file of word pairs or analogies. Repeatable."),
+    oov: str = typer.Option("skip", help="Treatment of items with unknown words: skip or zero."),
+    score: str = typer.Option("cosine", help="Similarity: cosine, euclidean or product-kernel."),
+    restrict_vocab: int | None = typer.Option(None, help="Use only the N most frequent words.", min=1),
+    sections: bool = typer.Option(False, "--sections", help="Show each section of the analogies."),
     seed: Seed = 1,
     workers: Workers = None,
     json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-    html: Annotated[str | None, typer.Option("--html", help="Also write an HTML report.")] = None,
+    csv: bool = typer.Option(False, "--csv", help="Print CSV."),
+    html: str | None = typer.Option(None, "--html", help="Also write an HTML report."),
     force: Force = False,
 ) -> None:
     """Evaluate vectors on standard tests and your own."""
     from firthian.disk.artifact import printable
     from firthian.disk.atomic import check_file, write_file
-    from firthian.errors import FirthianError
     from firthian.evaluate.run import DEFAULT_SUITES
     from firthian.evaluate.run import evaluate as evaluate_vectors
 

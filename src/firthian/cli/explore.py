@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
 
 import typer
 
@@ -12,20 +11,14 @@ from firthian.cli.app import app
 
 @app.command()
 def explore(
-    vectors: Annotated[list[str], typer.Argument(metavar="VECTORS...", help="Vectors folders or files.")],
-    counts: Annotated[
-        str | None, typer.Option(help="Counts folder; adds the contexts of words with their PMI.")
-    ] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; other than localhost, it needs --token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 picks a free one.", min=0, max=65535)] = 8642,
-    token: Annotated[str | None, typer.Option(help="Secret that clients must send. [default: $FIRTHIAN_TOKEN]")] = None,
-    root_path: Annotated[str, typer.Option(help="Path prefix behind a proxy, such as /words.")] = "",
-    allow_host: Annotated[
-        list[str] | None, typer.Option(help="Additional host name to accept, such as a proxy's. Repeatable.")
-    ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the browser.")] = False,
+    vectors: list[str] = typer.Argument(..., metavar="VECTORS...", help="Vectors folders or files."),
+    counts: str | None = typer.Option(None, help="Counts folder; adds the contexts of words with their PMI."),
+    host: str = typer.Option("127.0.0.1", help="Address to listen on; other than localhost, it needs --token."),
+    port: int = typer.Option(8642, help="Port; 0 picks a free one.", min=0, max=65535),
+    token: str | None = typer.Option(None, help="Secret that clients must send. [default: $FIRTHIAN_TOKEN]"),
+    root_path: str = typer.Option("", help="Path prefix behind a proxy, such as /words."),
+    allow_host: list[str] | None = typer.Option(None, help="Another host name to accept; repeatable."),
+    no_browser: bool = typer.Option(False, "--no-browser", help="Do not open the browser."),
 ) -> None:
     """Explore vectors in the browser. Stop with Ctrl-C."""
     from firthian.explore.server.app import serve

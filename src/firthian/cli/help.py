@@ -1,12 +1,14 @@
-"""The layout of ``--help``: verbs and flags in groups, examples at the end."""
+"""The layout of ``--help`` (verbs and flags in groups, examples at the end), and the wording of usage errors."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
+
+from firthian.errors import FirthianError, suggest
 
 #: The verbs by task, in the order of the flow.
 GROUPS = {
@@ -146,11 +148,17 @@ class Verb(TyperCommand):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples."""
-        _write_lines(formatter, "Examples", EXAMPLES.get(ctx.command_path.removeprefix("firth "), ()))
+        _write_examples(ctx, formatter)
 
 
 class Verbs(TyperGroup):
     """A command whose help lists verbs in groups, each with the first sentence of its help."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a verb; raise if there is none of this name."""
+        if cmd_name not in self.commands:
+            raise FirthianError(f"unknown command {cmd_name!r}", hint=suggest(cmd_name, self.commands))
+        return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the groups of verbs; sub-verbs have no groups."""
@@ -165,7 +173,7 @@ class Verbs(TyperGroup):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples."""
-        _write_lines(formatter, "Examples", EXAMPLES.get(ctx.command_path.removeprefix("firth "), ()))
+        _write_examples(ctx, formatter)
         if ctx.command_path == "firth":
             _write_lines(formatter, "More", ("Run firth COMMAND --help for details.",))
 
@@ -181,10 +189,39 @@ def _write(formatter: Any, title: str, rows: Sequence[tuple[str, str]]) -> None:
             formatter.write_dl(rows)
 
 
-def _write_lines(formatter: Any, title: str, lines: Iterable[str]) -> None:
+def _write_examples(context: Any, formatter: Any) -> None:
+    _write_lines(formatter, "Examples", EXAMPLES.get(context.command_path.removeprefix("firth "), ()))
+
+
+def _write_lines(formatter: Any, title: str, lines: Sequence[str]) -> None:
     """Write lines unwrapped: examples must not be broken."""
-    lines = list(lines)
     if lines:
         with formatter.section(title):
             for line in lines:
                 formatter.write(f"{' ' * formatter.current_indent}{line}\n")
+
+
+#: What typer says about a command line, and what we say.
+_WORDINGS = (
+    (r"No such option: (\S+).*", r"unknown option \1"),
+    (r"Got unexpected extra argument\S* \((.*)\)", r"unexpected argument \1"),
+    (r"Option '(\S+)' requires an argument", r"\1 needs a value"),
+    (r"Option '(\S+)' does not take a value", r"\1 takes no value"),
+    (r"Input should be greater than or equal to", "must be at least"),
+    (r"Input should be less than or equal to", "must be at most"),
+    (r"Input should be a valid integer.*", r"must be an integer"),
+    (r"Input should be a valid number.*", r"must be a number"),
+)
+
+
+def usage_error(error: Any) -> tuple[str, str]:
+    """Return what is wrong with a command line, and a hint, from an error of typer."""
+    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    message, close = str(error.message).rstrip("."), getattr(error, "possibilities", None)
+    for theirs, ours in _WORDINGS:
+        message = re.sub(theirs, ours, message)
+    if parameter is not None:
+        name = _argument(parameter).strip("[.]") if parameter.param_type_name == "argument" else parameter.opts[-1]
+        message = f"missing {name}" if type(error).__name__ == "MissingParameter" else f"{name} {message}"
+    help = f"see {context.command_path if context is not None else 'firth'} --help"
+    return message, f"did you mean {', '.join(close)}? ({help})" if close else help

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Json, print_json
+from firthian.errors import FirthianError
 
 
 @app.command()
 def info(
-    path: Annotated[str, typer.Argument(help="Counts folder, or vectors in any format.")],
+    path: str = typer.Argument(..., help="Counts folder, or vectors in any format."),
     json: Json = False,
 ) -> None:
     """Describe counts or vectors: size, options, provenance."""
@@ -24,7 +25,6 @@ def info(
 def describe(path: Path) -> dict[str, Any]:
     """Return the kind, shape and provenance of counts or vectors."""
     from firthian.counts.counts import Counts
-    from firthian.errors import FirthianError
 
     if not path.exists():
         raise FirthianError(f"{path} does not exist", hint="check the path")
@@ -46,7 +46,6 @@ def _describe_vectors(path: Path) -> dict[str, Any]:
     import numpy as np
 
     from firthian.disk.atomic import kind_of
-    from firthian.errors import FirthianError
     from firthian.vectors.formats import read_vectors, sniff
 
     kind = kind_of(path)

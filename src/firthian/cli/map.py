@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -22,26 +22,22 @@ _MAP_FLAGS = (
 @app.command("map")
 def draw_map(
     context: typer.Context,
-    source: Annotated[
-        str, typer.Argument(metavar="VECTORS", help="Vectors in any format; a counts folder with --cloud.")
-    ],
-    output: Annotated[str, typer.Option("-o", "--output", help="Output file: .html, .png or .svg.")],
-    method: Annotated[str, typer.Option(help="Projection: tsne, umap or pca.")] = "tsne",
-    limit: Annotated[int, typer.Option(help="Number of words, the most frequent first.", min=2)] = 2000,
-    words: Annotated[
-        str | None, typer.Option(help="Words to draw: comma-separated, or a file with one per line.")
-    ] = None,
-    clusters: Annotated[int, typer.Option(help="Number of colored clusters.", min=1, max=100)] = 12,
-    perplexity: Annotated[float, typer.Option(help="Perplexity of t-SNE: the effective number of neighbors.")] = 30.0,
-    labels: Annotated[int | None, typer.Option(help="Largest number of labels in a picture.", min=0)] = None,
-    size: Annotated[float, typer.Option(help="Side of the picture, in inches.", min=2, max=60)] = 10.0,
-    cloud: Annotated[str | None, typer.Option(help="Draw a cloud of this word's contexts instead.")] = None,
-    order: Annotated[str, typer.Option(help="Rank the contexts of a cloud by pmi or count.")] = "pmi",
-    min_count: Annotated[float, typer.Option(help="Skip contexts of a cloud that co-occur less often.", min=0)] = 5.0,
-    skip_frequent: Annotated[int, typer.Option(help="Skip contexts among the N most frequent words.", min=0)] = 0,
+    source: str = typer.Argument(..., metavar="VECTORS", help="Vectors in any format; a counts folder with --cloud."),
+    output: str = typer.Option(..., "-o", "--output", help="Output file: .html, .png or .svg."),
+    method: str = typer.Option("tsne", help="Projection: tsne, umap or pca."),
+    limit: int = typer.Option(2000, help="Number of words, the most frequent first.", min=2),
+    words: str | None = typer.Option(None, help="Words to draw: comma-separated, or a file with one per line."),
+    clusters: int = typer.Option(12, help="Number of colored clusters.", min=1, max=100),
+    perplexity: float = typer.Option(30.0, help="Perplexity of t-SNE: the effective number of neighbors."),
+    labels: int | None = typer.Option(None, help="Largest number of labels in a picture.", min=0),
+    size: float = typer.Option(10.0, help="Side of the picture, in inches.", min=2, max=60),
+    cloud: str | None = typer.Option(None, help="Draw a cloud of this word's contexts instead."),
+    order: str = typer.Option("pmi", help="Rank the contexts of a cloud by pmi or count."),
+    min_count: float = typer.Option(5.0, help="Skip contexts of a cloud that co-occur less often.", min=0),
+    skip_frequent: int = typer.Option(0, help="Skip contexts among the N most frequent words.", min=0),
     seed: Seed = 1,
     workers: Workers = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cached map.")] = False,
+    no_cache: bool = typer.Option(False, "--no-cache", help="Neither read nor write the cached map."),
     force: Force = False,
 ) -> None:
     """Draw a map of words, or a cloud of one word's contexts."""

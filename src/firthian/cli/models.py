@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from firthian.cli.app import app
@@ -12,7 +10,7 @@ from firthian.cli.options import Json, print_json
 
 @app.command()
 def models(
-    name: Annotated[str | None, typer.Argument(help="Recipe to describe, with all its options.")] = None,
+    name: str | None = typer.Argument(None, help="Recipe to describe, with all its options."),
     json: Json = False,
 ) -> None:
     """List the recipes, or describe one."""

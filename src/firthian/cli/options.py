@@ -13,21 +13,19 @@ from typing import Annotated, Any
 import typer
 
 from firthian.counts.settings import WINDOWS, CountSettings
+from firthian.errors import FirthianError
 from firthian.options import Option, declared
 
 Output = Annotated[str | None, typer.Option("-o", "--output", help="Output folder.")]
-RequiredOutput = Annotated[str, typer.Option("-o", "--output", help="Output folder.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Memory = Annotated[str | None, typer.Option(help="Memory budget, such as 4GB. [default: 3/4 of free memory]")]
 Workers = Annotated[
-    int | None, typer.Option(help="Parallel workers; results do not depend on it. [default: all cores]")
+    int | None, typer.Option(help="Parallel workers; any N gives the same results. [default: all cores]")
 ]
-Cluster = Annotated[
-    str | None,
-    typer.Option(help="Ray cluster: auto, ray://HOST:PORT or local:N; results do not depend on it."),
-]
+Cluster = Annotated[str | None, typer.Option(help="Ray cluster: auto, ray://HOST:PORT or local:N (same results).")]
+Dimension = Annotated[str | None, typer.Option("--dim", "--vector-size", help="Vector size; bayes accepts auto.")]
 Source = Annotated[str, typer.Argument(metavar="VECTORS", help="Vectors folder, or a file in any format.")]
 Topn = Annotated[int, typer.Option(help="Number of words to list.", min=1)]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
@@ -80,8 +78,6 @@ def _flag(option: Option, has_recipe: bool) -> inspect.Parameter:
 
 def require_output(output: str | None) -> str:
     """Return the output folder; raise if the user named none."""
-    from firthian.errors import FirthianError
-
     if output is None:
         raise FirthianError("no output folder", hint="pass -o FOLDER")
     return output
@@ -95,8 +91,6 @@ def print_json(value: Any, indent: int | None = 1) -> None:
 
 def refuse_idle(context: typer.Context, names: Iterable[str], when: str, hint: str = "omit it") -> None:
     """Raise if the user typed a flag that has no effect ``when``; flags by their parameters' names."""
-    from firthian.errors import FirthianError
-
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
@@ -105,8 +99,6 @@ def refuse_idle(context: typer.Context, names: Iterable[str], when: str, hint: s
 
 def read_names(text: str, what: str) -> list[str]:
     """Split comma-separated names; raise on duplicates."""
-    from firthian.errors import FirthianError
-
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if names.count(name) > 1:
@@ -116,8 +108,6 @@ def read_names(text: str, what: str) -> list[str]:
 
 def read_settings(pairs: list[str], **flags: Any) -> dict[str, Any]:
     """Parse ``name=value`` settings and add those that have flags of their own; raise on duplicates."""
-    from firthian.errors import FirthianError
-
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Json, Seed, Source, Topn, print_json, refuse_idle
+from firthian.errors import FirthianError
 
 
 @app.command()
 def neighbors(
     vectors: Source,
-    words: Annotated[list[str], typer.Argument(help="Words to look up, each on its own.")],
+    words: list[str] = typer.Argument(..., help="Words to look up, each on its own."),
     topn: Topn = 10,
     json: Json = False,
 ) -> None:
@@ -43,11 +44,11 @@ def neighbors(
 @app.command()
 def analogy(
     vectors: Source,
-    a: Annotated[str, typer.Argument(help="A is to B ...")],
-    b: Annotated[str, typer.Argument(help="... as ...")],
-    c: Annotated[str, typer.Argument(help="... C is to the answer.")],
+    a: str = typer.Argument(..., help="A is to B ..."),
+    b: str = typer.Argument(..., help="... as ..."),
+    c: str = typer.Argument(..., help="... C is to the answer."),
     topn: Topn = 10,
-    method: Annotated[str, typer.Option(help="3cosadd or 3cosmul.")] = "3cosadd",
+    method: str = typer.Option("3cosadd", help="3cosadd or 3cosmul."),
     json: Json = False,
 ) -> None:
     """Complete an analogy: A is to B as C is to what?"""
@@ -66,8 +67,8 @@ def analogy(
 @app.command()
 def similarity(
     vectors: Source,
-    first: Annotated[str, typer.Argument(metavar="W1", help="A word.")],
-    second: Annotated[str, typer.Argument(metavar="W2", help="Another word.")],
+    first: str = typer.Argument(..., metavar="W1", help="A word."),
+    second: str = typer.Argument(..., metavar="W2", help="Another word."),
     json: Json = False,
 ) -> None:
     """Print the cosine similarity of two words, from -1 to 1."""
@@ -89,25 +90,20 @@ def similarity(
 def uncertain(
     context: typer.Context,
     vectors: Source,
-    words: Annotated[
-        list[str] | None, typer.Argument(help="Words to look up. [default: the least certain words]")
-    ] = None,
+    words: list[str] | None = typer.Argument(None, help="Words to look up. [default: the least certain words]"),
     topn: Topn = 20,
-    min_count: Annotated[int, typer.Option(help="Skip words rarer than N.", min=0)] = 0,
-    at_equal_count: Annotated[
-        bool, typer.Option("--at-equal-count", help="Rank by the uncertainty that word frequency does not explain.")
-    ] = False,
-    neighbors: Annotated[int, typer.Option(help="Neighbors to list for each word, with intervals.", min=0)] = 0,
-    level: Annotated[float, typer.Option(help="Credible level of intervals, between 0 and 1.")] = 0.9,
-    analogy: Annotated[
-        bool, typer.Option("--analogy", help="Treat three words as an analogy; print answer probabilities.")
-    ] = False,
-    draws: Annotated[int, typer.Option(help="Posterior draws for --analogy.", min=1)] = 500,
+    min_count: int = typer.Option(0, help="Skip words rarer than N.", min=0),
+    at_equal_count: bool = typer.Option(
+        False, "--at-equal-count", help="Rank by uncertainty beyond that of equally frequent words."
+    ),
+    neighbors: int = typer.Option(0, help="Neighbors to list for each word, with intervals.", min=0),
+    level: float = typer.Option(0.9, help="Credible level of intervals, between 0 and 1."),
+    analogy: bool = typer.Option(False, "--analogy", help="Treat three words as an analogy."),
+    draws: int = typer.Option(500, help="Posterior draws for --analogy.", min=1),
     seed: Seed = 1,
     json: Json = False,
 ) -> None:
     """Print how certain a Bayesian model is of words. Without words, list the least certain ones."""
-    from firthian.errors import FirthianError
     from firthian.vectors import uncertainty as posterior
     from firthian.vectors.formats import open_vectors
 

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Json, print_json
+from firthian.errors import FirthianError
 
 
 @app.command()
 def score(
-    vectors: Annotated[str, typer.Argument(help="Vectors of the recipes psd or psd-blockwise.")],
-    corpus: Annotated[list[str], typer.Argument(help="Files or -, one document per line.")],
-    counts: Annotated[str | None, typer.Option(help="Training counts; adds the residuals of seen pairs.")] = None,
-    normalize: Annotated[
-        bool, typer.Option("--normalize", help="Normalize the probabilities over all words (slower).")
-    ] = False,
-    topn: Annotated[
-        int, typer.Option(help="Surprising words to list, by log P(word | context) - log P(word).", min=0)
-    ] = 5,
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: the corpus's own]"),
-    ] = None,
+    vectors: str = typer.Argument(..., help="Vectors of the recipes psd or psd-blockwise."),
+    corpus: list[str] = typer.Argument(..., help="Files or -, one document per line."),
+    counts: str | None = typer.Option(None, help="Training counts; adds the residuals of seen pairs."),
+    normalize: bool = typer.Option(False, "--normalize", help="Normalize the probabilities over all words (slower)."),
+    topn: int = typer.Option(5, help="Surprising words to list, by log P(word | context) - log P(word).", min=0),
+    tokenizer: str | None = typer.Option(
+        None, help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: the corpus's own]"
+    ),
     json: Json = False,
 ) -> None:
     """Print the log-likelihood of documents and their surprising words."""
     from firthian.counts.counts import Counts
-    from firthian.errors import FirthianError
     from firthian.text.readers import Files
     from firthian.vectors.documents import tokenizer_of
     from firthian.vectors.formats import open_vectors

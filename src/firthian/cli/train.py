@@ -5,27 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from firthian.cli import options as flags
 from firthian.cli.app import app
-from firthian.cli.options import (
-    Cluster,
-    Force,
-    Json,
-    Memory,
-    Output,
-    RequiredOutput,
-    Resume,
-    Seed,
-    Workers,
-    counting_flags,
-    find_source,
-    print_json,
-    read_settings,
-    require_output,
-)
+from firthian.cli.options import counting_flags, find_source, print_json, read_settings, require_output
+from firthian.disk.stopping import Interrupted, catching_signals
+from firthian.errors import FirthianError
 from firthian.runtime.progress import on_terminal
 
 if TYPE_CHECKING:
@@ -35,58 +23,45 @@ if TYPE_CHECKING:
 @app.command()
 @counting_flags
 def train(
-    source: Annotated[
-        list[str], typer.Argument(help="Counts folder, or corpus files, folders or -; vectors for sparse.")
-    ],
-    model: Annotated[
-        str | None, typer.Option("-m", "--model", help="Recipe; see firth models. [default: sgns]")
-    ] = None,
-    output: Output = None,
-    vector_size: Annotated[
-        str | None, typer.Option("--dim", "--vector-size", help="Dimensions of the vectors; bayes accepts auto.")
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Sweeps over the data, for iterative recipes.")] = None,
-    negative: Annotated[
-        float | None, typer.Option(help="Negative samples per pair, for recipes that use them.")
-    ] = None,
-    covariance: Annotated[str | None, typer.Option(help="Posterior covariance of bayes: full or diagonal.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Set a recipe option; repeatable.")] = None,
-    stream: Annotated[
-        str | None, typer.Option(help="Train bayes-svi on a stream; keep its state in this folder.")
-    ] = None,
-    seed: Seed = 1,
-    memory: Memory = None,
-    workers: Workers = None,
-    cluster: Cluster = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate sizes, memory, disk and time, then stop.")
-    ] = False,
-    checkpoint_every: Annotated[
-        float | None, typer.Option(help="Seconds between checkpoints; 0 saves every step. [default: 30]")
-    ] = None,
-    resume: Resume = False,
-    force: Force = False,
-    json: Json = False,
+    source: list[str] = typer.Argument(..., help="Counts folder, or corpus files, folders or -; vectors for sparse."),
+    model: str | None = typer.Option(
+        None, "-m", "--model", "--recipe", help="Recipe; see firth models. [default: sgns]"
+    ),
+    output: flags.Output = None,
+    vector_size: flags.Dimension = None,
+    epochs: int | None = typer.Option(None, help="Sweeps over the data, for iterative recipes."),
+    negative: float | None = typer.Option(None, help="Negative samples per pair, for recipes that use them."),
+    covariance: str | None = typer.Option(None, help="Posterior covariance of bayes: full or diagonal."),
+    settings: list[str] | None = typer.Option(None, "--set", help="Set a recipe option; repeatable."),
+    stream: str | None = typer.Option(None, help="Train bayes-svi on a stream; keep its state in this folder."),
+    seed: flags.Seed = 1,
+    memory: flags.Memory = None,
+    workers: flags.Workers = None,
+    cluster: flags.Cluster = None,
+    dry_run: bool = typer.Option(False, "--dry-run", help="Estimate sizes, memory, disk and time, then stop."),
+    checkpoint_every: float | None = typer.Option(None, help="Seconds between checkpoints; 0 saves all. [default: 30]"),
+    resume: flags.Resume = False,
+    force: flags.Force = False,
+    json: flags.Json = False,
     counting: Any = None,
 ) -> None:
     """Train word vectors on counts or a corpus.
 
     Each recipe has its own counting defaults (see firth models NAME); counting flags override them.
     """
-    from firthian.disk.stopping import catching_signals
-    from firthian.errors import FirthianError
     from firthian.learn.recipes import find_recipe
     from firthian.learn.train import DEFAULT_RECIPE
     from firthian.learn.train import train as train_vectors
 
     options = read_settings(settings or [], epochs=epochs, negative=negative, covariance=covariance)
+    for name in options.keys() & counting.keys():
+        flag = f"--{name.replace('_', '-')} {options[name]}"
+        raise FirthianError(f"{name} is an option of counting, not of the recipe", hint=f"use {flag}")
     counting_settings, recipe, dimension = counting.settings(), model or DEFAULT_RECIPE, _dimension(vector_size)
     data: Any
     if find_recipe(recipe).source == "vectors":
         if len(source) > 1:
-            raise FirthianError(
-                f"the recipe {recipe} takes one set of vectors, got {len(source)}", hint="pass only one"
-            )
+            raise FirthianError(f"{recipe} takes one set of vectors, got {len(source)}", hint="pass only one")
         data = source[0]
     else:
         data = find_source(source, counting_settings)
@@ -131,7 +106,6 @@ def _follow(
 ) -> None:
     """Learn from documents as they arrive."""
     from firthian.disk.atomic import check_folder, check_not_source
-    from firthian.disk.stopping import Interrupted, catching_signals
     from firthian.learn.bayes.stream_training import follow
     from firthian.runtime.memory import PeakMemory
 
@@ -171,21 +145,21 @@ def _dimension(text: str | None) -> int | str | None:
 
 @app.command()
 def add(
-    vectors: Annotated[str, typer.Argument(help="Vectors of the recipes psd or psd-blockwise.")],
-    counts: Annotated[str, typer.Argument(help="Counts of new words together with known ones.")],
-    output: RequiredOutput,
-    ridge: Annotated[float, typer.Option(help="Ridge penalty mu on the new vectors.")] = 4.0,
-    workers: Workers = None,
-    force: Force = False,
+    vectors: str = typer.Argument(..., help="Vectors of the recipes psd or psd-blockwise."),
+    counts: str = typer.Argument(..., help="Counts of new words together with known ones."),
+    output: flags.Output = None,
+    ridge: float = typer.Option(4.0, help="Ridge penalty mu on the new vectors."),
+    workers: flags.Workers = None,
+    force: flags.Force = False,
 ) -> None:
     """Add words from new counts; existing vectors stay unchanged."""
     from firthian.counts.counts import Counts
     from firthian.disk.atomic import check_folder, check_not_source
-    from firthian.disk.stopping import catching_signals
     from firthian.runtime.run import Run
     from firthian.vectors.formats import open_vectors
     from firthian.vectors.psd import add_words
 
+    output = require_output(output)
     for path in (vectors, counts):
         check_not_source(output, path)
     check_folder(output, force)

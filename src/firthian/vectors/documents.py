@@ -34,6 +34,9 @@ def document_vector(
     if weighting == "sif" and not 0 < Option("0.001 is usual", name="smoothing").check(smoothing, strict=True) < np.inf:
         raise FirthianError(f"`smoothing` must be a number above 0, got {smoothing}", hint="0.001 is usual")
     tokens = tokenize(vectors, text, tokenizer) if isinstance(text, str) else list(text)
+    odd = next((token for token in tokens if " " in token and token not in vectors), None)
+    if odd is not None:
+        raise FirthianError(f"expected one text or a list of tokens, got {odd[:40]!r}", hint="call it once per text")
     numbers = np.array(vectors.numbers(tokens, missing), dtype=np.int64)
     if not numbers.size:
         return np.zeros(vectors.vector_size, dtype=np.float32)

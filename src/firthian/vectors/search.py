@@ -216,10 +216,8 @@ def three_cos_mul(cosines: Array, scale: float = 0.5, offset: float = 0.5) -> Ar
 def cosines_to_unit(matrix: Any) -> tuple[float, float]:
     """Return the scale and offset that map all cosines of these rows to 0 … 1; (1, 0) if no value is negative."""
     values = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    nonnegative = all(
-        bool((values[first : first + SIGN_BLOCK] >= 0).all()) for first in range(0, len(values), SIGN_BLOCK)
-    )
-    return (1.0, 0.0) if nonnegative else (0.5, 0.5)
+    blocks = (values[first : first + SIGN_BLOCK] for first in range(0, len(values), SIGN_BLOCK))
+    return (1.0, 0.0) if all(bool((block >= 0).all()) for block in blocks) else (0.5, 0.5)
 
 
 class ApproximateIndex:
@@ -237,13 +235,9 @@ class ApproximateIndex:
             raise FirthianError("an approximate index needs dense vectors", hint="use the exact search")
         self.vectors = vectors
         self._index = usearch.Index(
-            ndim=vectors.vector_size,
-            metric="cos",
-            dtype="f32",
-            connectivity=connectivity,
-            expansion_add=expansion_add,
-            expansion_search=expansion_search,
-        )
+            ndim=vectors.vector_size, metric="cos", dtype="f32", connectivity=connectivity,
+            expansion_add=expansion_add, expansion_search=expansion_search,
+        )  # fmt: skip
         for block in row_slices(len(vectors)):
             keys = np.arange(block.start, block.stop, dtype=np.uint64)
             self._index.add(keys, np.ascontiguousarray(vectors.matrix[block]), threads=1)

@@ -6,6 +6,7 @@ covariances, biases) is dropped; only ``subset`` keeps it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from firthian.errors import FirthianError, suggest
 from firthian.runtime.run import one_blas_thread
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.rows import row_slices
+from firthian.vectors.uncertainty import has_uncertainty
 
 if TYPE_CHECKING:
     from firthian.vectors.vectors import Vectors
@@ -124,10 +126,8 @@ def combined(vectors: Vectors, how: str) -> Vectors:
     if vectors.contexts is None:
         raise FirthianError("these vectors have no context vectors", hint="use 'u'")
     if vectors.contexts.shape != vectors.matrix.shape:
-        raise FirthianError(
-            f"word vectors of shape {vectors.matrix.shape} and context vectors of shape {vectors.contexts.shape}",
-            hint="use 'u'",
-        )
+        shapes = f"{vectors.matrix.shape} and {vectors.contexts.shape}"
+        raise FirthianError(f"word and context vectors have different shapes, {shapes}", hint="use 'u'")
     return derived(vectors, combine(vectors.matrix, vectors.contexts, how), "combined", how=how)
 
 
@@ -141,10 +141,8 @@ def with_eigenvalue_power(vectors: Vectors, power: float) -> Vectors:
         changes = ", ".join(str(step.get("name")) for step in vectors.provenance.transforms)
         if not changes:
             raise FirthianError("these vectors do not know their eigenvalue power", hint="train them again")
-        raise FirthianError(
-            f"the dimensions are no longer those of the decomposition ({changes})",
-            hint="change the eigenvalue power before other transforms",
-        )
+        message = f"the dimensions are no longer those of the decomposition ({changes})"
+        raise FirthianError(message, hint="change the eigenvalue power before other transforms")
     values = np.abs(np.asarray(vectors.extras[name], dtype=np.float64))
     if values.shape != (vectors.vector_size,):
         raise FirthianError(f"{values.size} eigenvalues for {vectors.vector_size} dimensions", hint="train again")
@@ -166,9 +164,7 @@ def without_top_components(vectors: Vectors, number: int) -> Vectors:
     """Center, and remove the ``number`` strongest principal components (Mu and Viswanath 2018, algorithm 1)."""
     matrix = _dense(vectors, "removing components")
     if not 0 <= number <= vectors.vector_size:
-        raise FirthianError(
-            f"cannot remove {number} of {vectors.vector_size} components", hint="a hundredth of them is usual"
-        )
+        raise FirthianError(f"cannot remove {number} of {vectors.vector_size} components", hint="1 in 100 is usual")
     center = matrix - _mean(matrix)
     with one_blas_thread():
         covariance = np.zeros((vectors.vector_size, vectors.vector_size))
@@ -185,13 +181,14 @@ def without_top_components(vectors: Vectors, number: int) -> Vectors:
 def align_to(vectors: Vectors, other: Vectors, topn: int) -> Alignment:
     """Rotate onto ``other`` by orthogonal Procrustes on the unit vectors of shared words (Hamilton et al. 2016, eq. 4).
 
-    A word whose vector is zero in either set has no direction and is not among those that moved.
+    A word whose vector is zero in either set has no direction and is not among those that moved. Covariances are not
+    rotated: a warning says that the result has none.
     """
+    if has_uncertainty(vectors):
+        warnings.warn("aligned vectors have no covariances: ask the original ones for intervals", stacklevel=3)
     if vectors.vector_size != other.vector_size:
-        raise FirthianError(
-            f"cannot align vectors of {vectors.vector_size} and of {other.vector_size} dimensions",
-            hint="train both with the same `vector_size`",
-        )
+        sizes = f"{vectors.vector_size} and of {other.vector_size}"
+        raise FirthianError(f"cannot align vectors of {sizes} dimensions", hint="train both with one `vector_size`")
     shared = [word for word in vectors.vocabulary.words if word in other.vocabulary]
     if not shared:
         raise FirthianError("the two sets of vectors have no word in common", hint="align vectors of one language")
@@ -219,9 +216,7 @@ def align_to(vectors: Vectors, other: Vectors, topn: int) -> Alignment:
 
 def _dense(vectors: Vectors, operation: str) -> Array:
     if not isinstance(vectors.matrix, np.ndarray):
-        raise FirthianError(
-            f"{operation} would make sparse vectors dense", hint="reduce their dimensions first, for example by svd"
-        )
+        raise FirthianError(f"{operation} would make sparse vectors dense", hint="reduce their dimensions by svd first")
     return vectors.matrix
 
 

@@ -33,6 +33,9 @@ Neighbors = list[tuple[str, float]]
 MISSING = ("error", "skip", "zero")
 ANALOGY_METHODS = ("3cosadd", "3cosmul")
 
+#: A service that looks up any text must not fill memory with the words it has not.
+MOST_MISSED = 10_000
+
 
 class Vectors:
     """Word vectors: ``matrix`` (dense float32, or a SciPy CSR array) and ``vocabulary``.
@@ -68,9 +71,7 @@ class Vectors:
     ) -> None:
         matrix = as_float32(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != len(vocabulary):
-            raise FirthianError(
-                f"a matrix of shape {matrix.shape} for {len(vocabulary)} words", hint="pass a row per word"
-            )
+            raise FirthianError(f"shape {matrix.shape} for {len(vocabulary)} words", hint="pass one row per word")
         self.matrix = matrix
         self.vocabulary = vocabulary
         self.contexts = None if contexts is None else as_float32(contexts)
@@ -79,7 +80,7 @@ class Vectors:
         self.state: dict[str, Any] = dict(state or {})
         #: Seconds and memory of training, in the process that trained; never saved.
         self.measured: dict[str, Any] = {}
-        #: Unknown words that were looked up, with how often; never saved.
+        #: Unknown words that were looked up, with how often, at most MOST_MISSED of them; never saved.
         self.missed: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -131,7 +132,8 @@ class Vectors:
             if number < 0:
                 if missing == "error":
                     raise self.vocabulary.unknown(word)
-                self.missed[word] += 1
+                if word in self.missed or len(self.missed) < MOST_MISSED:
+                    self.missed[word] += 1
             if number >= 0 or missing == "zero":
                 numbers.append(number)
         return numbers
@@ -375,10 +377,8 @@ class Vectors:
         """Return a vector or matrix as finite rows with the right number of columns."""
         rows = np.atleast_2d(as_float32(vectors))
         if rows.ndim != 2 or rows.shape[1] != self.vector_size:
-            raise FirthianError(
-                f"expected a vector of {self.vector_size} dimensions, got the shape {np.shape(vectors)}",
-                hint=f"pass {self.vector_size} numbers",
-            )
+            message = f"expected a vector of {self.vector_size} numbers, got the shape {np.shape(vectors)}"
+            raise FirthianError(message, hint="use a vector of this model")
         if not np.isfinite(rows).all():
             raise FirthianError("a vector has numbers that are not finite", hint="check where it comes from")
         return rows
