@@ -118,6 +118,39 @@ def row_sum(indices: Array, begin: int, number: int, factors: Array, right: Arra
             out[k] += one * right[a, k]
 
 
+@njit(cache=True, nogil=True)
+def quadratic(
+    family: int,
+    parameter: float,
+    moments: Array,
+    seen: tuple[float, float, float],
+    nodes: Array,
+    node_weights: Array,
+) -> tuple[float, float, float, float]:
+    """Return the total share of a row's unseen contexts, and their mean loss, intercept and curvature.
+
+    ``moments`` and ``seen`` are the sums of q_j, q_j·s and q_j·s², s = u·c, over all and over the seen contexts; their
+    difference gives mean and variance of s over the unseen ones. For a normal s, E[phi'(s)·c] = E[phi']·E[c] +
+    E[phi'']·Cov(c, s) (Stein's lemma): that is the quadratic.
+    """
+    rest = moments[0] - seen[0]
+    if rest > 1e-6 * moments[0]:
+        mean = (moments[1] - seen[1]) / rest
+        variance = (moments[2] - seen[2]) / rest - mean * mean
+    else:
+        rest = 0.0
+        mean = moments[1] / moments[0]
+        variance = moments[2] / moments[0] - mean * mean
+    deviation = np.sqrt(max(variance, 0.0))
+    level, slope, curvature = 0.0, 0.0, 0.0
+    for n in range(nodes.size):
+        terms = unseen_terms(family, parameter, mean + deviation * nodes[n])
+        level += node_weights[n] * terms[0]
+        slope += node_weights[n] * terms[1]
+        curvature += node_weights[n] * terms[2]
+    return rest, level, slope - curvature * mean, curvature
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def seen_rows(
     family: int,
@@ -148,9 +181,7 @@ def seen_rows(
     """Sum over the seen pairs of each row, and fit the quadratic that stands for the unseen ones.
 
     ``gradient`` gets the derivatives by the rows of ``left``; the columns of ``sums`` get the loss, the derivative by
-    the bias, the sum of curvatures, and intercept and curvature of the quadratic. ``moments`` holds the sums of q_j, q_j·s
-    and q_j·s² over *all* contexts, s = u·c; without the seen ones they give mean and variance of s over the unseen ones.
-    For a normal s, E[phi'(s)·c] = E[phi']·E[c] + E[phi'']·Cov(c, s) (Stein's lemma): that is the quadratic.
+    the bias, the sum of curvatures, and intercept and curvature of the ``quadratic``, for which ``moments`` are needed.
     ``weights``, unless empty, replace the shares. Pairs marked in ``held_out``, unless that is empty, have no loss, seen or
     unseen. Rows that are not ``active`` are skipped.
     """
@@ -173,25 +204,10 @@ def seen_rows(
                 zeroth += q
                 first_moment += q * product
                 second_moment += q * product * product
-        intercept, curvature = 0.0, 0.0
-        total = 0.0
+        intercept, curvature, total = 0.0, 0.0, 0.0
         if subtracted == QUADRATIC:
-            rest = moments[row, 0] - zeroth
-            if rest > 1e-6 * moments[row, 0]:
-                mean = (moments[row, 1] - first_moment) / rest
-                variance = (moments[row, 2] - second_moment) / rest - mean * mean
-            else:
-                rest = 0.0
-                mean = moments[row, 1] / moments[row, 0]
-                variance = moments[row, 2] / moments[row, 0] - mean * mean
-            deviation = np.sqrt(max(variance, 0.0))
-            level, slope = 0.0, 0.0
-            for n in range(nodes.size):
-                terms = unseen_terms(family, parameter, mean + deviation * nodes[n])
-                level += node_weights[n] * terms[0]
-                slope += node_weights[n] * terms[1]
-                curvature += node_weights[n] * terms[2]
-            intercept = slope - curvature * mean
+            seen = zeroth, first_moment, second_moment
+            rest, level, intercept, curvature = quadratic(family, parameter, moments[row], seen, nodes, node_weights)
             total = share * rest * level
         bias_sum, mass = 0.0, 0.0
         for p in range(number):

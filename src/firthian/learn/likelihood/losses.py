@@ -270,7 +270,7 @@ def _sum_seen(
     given_moments = np.empty((0, 3)) if moments is None else moments
     active_rows = np.ones(len(side.left), dtype=np.bool_) if active is None else active
 
-    def block(begin: int, end: int) -> None:
+    def any_family(begin: int, end: int) -> None:
         kernel.seen_rows(
             family.code, float(family.parameter), pairs.indptr, pairs.indices, pairs.values, pairs.weights, pairs.held_out,
             side.left, side.right, side.left_bias, side.right_bias, side.left_share, side.right_share,
@@ -278,5 +278,22 @@ def _sum_seen(
             vectors, sums,
         )  # fmt: skip
 
+    def plain_binomial(begin: int, end: int) -> None:
+        from firthian.kernels.binomial import binomial_rows
+
+        binomial_rows(
+            (pairs.indptr, pairs.indices, pairs.values), (side.left, side.right), (side.left_share, right_share),
+            (given_moments, NODES, NODE_WEIGHTS), (active_rows, value, slope), begin, end, vectors, sums,
+        )  # fmt: skip
+
+    right_share = side.right_share.astype(np.float32)
+    block = plain_binomial if subtracted == "QUADRATIC" and _is_plain_binomial(side) else any_family
     run.over_rows(block, len(side.left), ROWS_AT_ONCE, writes=[vectors] if slope else [], updates=[sums])
     return vectors, sums
+
+
+def _is_plain_binomial(side: Side) -> bool:
+    """Return whether the faster kernel applies: the binomial family with all pairs, no weights and no biases."""
+    pairs = side.pairs
+    special = pairs.weights.size or pairs.held_out.size or side.left_bias.any() or side.right_bias.any()
+    return side.family.name == "binomial" and not special
