@@ -17,7 +17,7 @@ from firthian.errors import FirthianError
 from firthian.runtime.progress import on_terminal
 
 if TYPE_CHECKING:
-    from firthian.learn.bayes.stream_training import StreamSettings
+    from firthian.learn.bayes.stream import StreamSettings
 
 
 @app.command()
@@ -77,7 +77,7 @@ def train(
         return
     output = require_output(output)
     if stream is not None:
-        from firthian.learn.bayes.stream_training import stream_settings
+        from firthian.learn.bayes.stream import stream_settings
 
         idle = {"memory": memory, "cluster": cluster, "checkpoint_every": checkpoint_every, "resume": resume or None}
         for name, value in idle.items():
@@ -106,7 +106,7 @@ def _follow(
 ) -> None:
     """Learn from documents as they arrive."""
     from firthian.disk.atomic import check_folder, check_not_source
-    from firthian.learn.bayes.stream_training import follow
+    from firthian.learn.bayes.stream import follow
     from firthian.runtime.memory import PeakMemory
 
     check_not_source(output, folder)
@@ -122,12 +122,14 @@ def _follow(
     vectors.save(output, force=force)
     if json:
         measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
-        more = {"undecodable_bytes": learned.undecodable_bytes, "path": str(output)}
-        print_json({**vectors.provenance.to_dict(), **measured, **more})
+        more = {"undecodable_bytes": learned.undecodable_bytes, "repeated_batches": learned.repeated_batches}
+        print_json({**vectors.provenance.to_dict(), **measured, **more, "path": str(output)})
         return
     print(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output}, {learned.tokens:,} tokens so far")
     if learned.undecodable_bytes:
         print(f"replaced {learned.undecodable_bytes:,} bytes that are not UTF-8 (--strict makes this an error)")
+    if learned.repeated_batches:
+        print(f"skipped {learned.repeated_batches:,} batches that the stream had already learned")
     if learned.tokens < learned.options["population"]:
         print(
             f"the stream ended after {learned.tokens:,} of {learned.options['population']:,} tokens; intervals are as "

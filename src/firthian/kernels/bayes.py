@@ -134,7 +134,7 @@ def gather(
     indptr: Array, indices: Array, positive: Array, negative: Array, temper: float, own_rate: Array, other_rate: Array,
     other_background: Array, bound: int, fold: bool, diagonal: bool,
     own_means: Array, own_moments: Array, other_means: Array, other_moments: Array, first: int, last: int, tile: int,
-    pairs: Array, background: Array, linear: Array, background_linear: Array, value: Array,
+    pairs: Array, background: Array, linear: Array, background_linear: Array, value: Array, curved: Array,
 ) -> None:  # fmt: skip
     """Sum over the listed pairs of each row from ``first`` to ``last``; outputs have one row for each.
 
@@ -145,6 +145,8 @@ def gather(
     times the sum is subtracted from ``pairs`` instead
     ``background_linear`` = sum g E[z], g the second column
     ``value`` = the bound of the listed pairs at its optimal xi, without the part r·E[eta] for Jaakkola's bound
+    ``curved``, unless empty = ``pairs`` with half the expected curvature of log(1 + exp(eta)) in place of lam; not with
+    ``fold`` or ``diagonal``
 
     With LOGISTIC, lam is half the expected curvature of log(1 + exp(eta)) itself; there is no bound and no slope.
 
@@ -153,13 +155,14 @@ def gather(
     """
     cursor = indptr[first:last].copy()
     weights, slopes = np.empty(tile + 3), np.empty(tile + 3)
-    quadratic, straight = np.empty(tile + 3), np.empty(tile + 3)
+    quadratic, straight, true_weights = np.empty(tile + 3), np.empty(tile + 3), np.empty(tile + 3)
     others = np.empty(tile + 3, np.int64)
     pairs[:] = 0
     background[:] = 0
     linear[:] = 0
     background_linear[:] = 0
     value[:] = 0
+    curved[:] = 0
     for start in range(0, other_moments.shape[0], tile):
         for at in range(last - first):
             row = first + at
@@ -192,6 +195,9 @@ def gather(
                     weights[number] = total * curvature
                     slopes[number] = seen - 0.5 * total
                     value[at] -= total * height
+                if curved.size > 0:
+                    psi = float(dot(own_means[row], other_means[other]))
+                    true_weights[number] = 0.5 * total * logistic_curvature(psi, square - psi * psi)
                 quadratic[number] = other_background[other, 0]
                 if fold:
                     weights[number] -= own_rate[row] * quadratic[number]
@@ -204,6 +210,8 @@ def gather(
                 add_moments(weights, others, number, other_means, other_moments, diagonal, pairs[at])
                 if not fold:
                     add_moments(quadratic, others, number, other_means, other_moments, diagonal, background[at])
+                if curved.size > 0:
+                    add_rows(true_weights, others, number, other_moments, curved[at])
                 add_rows(slopes, others, number, other_means, linear[at])
                 add_rows(straight, others, number, other_means, background_linear[at])
     if diagonal:
@@ -239,13 +247,14 @@ def invert(matrix: Array) -> float:
 @njit(cache=True, nogil=True)
 def posterior(
     pairs: Array, background: Array, linear: Array, shared: Array, factor: Array, prior: Array,
-    free: Array, fixed: Array, diagonal: bool, first: int,
+    free: Array, fixed: Array, diagonal: bool, rows: Array,
     means: Array, moments: Array, covariances: Array, log_determinants: Array,
 ) -> int:  # fmt: skip
     """Compute posteriors from sums: precision = prior + 2·pairs + 2·factor·(shared - background), mean = S·(linear - rest).
 
     ``free`` coordinates have a distribution, ``fixed`` ones are always 1 (they are multiplied by biases). ``covariances``
     gets the packed covariance of the free coordinates; with ``diagonal`` it gets their variances, and so does ``moments``.
+    Sums have one row for each of ``rows``, the rows of the posteriors that are computed; ``covariances`` may be empty.
     Return the number of rows whose precision is not positive definite; they keep their old posterior.
     """
     size, unknown = linear.shape[1], free.size
@@ -254,7 +263,7 @@ def posterior(
     right = np.empty(unknown)
     failures = 0
     for at in range(pairs.shape[0]):
-        row = first + at
+        row = rows[at]
         k = 0
         for a in range(size):
             for b in range(a, size):
@@ -302,6 +311,8 @@ def posterior(
                 value = full[a, b] + np.float64(means[row, a]) * np.float64(means[row, b])
                 moments[row, k] = value if a == b else value * _ROOT2
                 k += 1
+        if covariances.size == 0:
+            continue
         k = 0
         for a in range(unknown):
             for b in range(a, unknown):

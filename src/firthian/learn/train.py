@@ -26,6 +26,7 @@ from firthian.runtime.executor import Executor
 from firthian.runtime.memory import PeakMemory
 from firthian.runtime.progress import Progress
 from firthian.runtime.run import Run
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import COUNTING_STATE, Provenance, counting_state
 from firthian.vectors.vectors import Vectors
 
@@ -136,16 +137,20 @@ def make_vectors(solution: Solution, data: Counts | Tokens | Vectors, plan: Trai
     else:
         source = Provenance(counts={"options": data.options.as_dict(), **data.record})
         state = counting_state(data.record.get("settings"), data.options.window)
-    state |= solution.state
     if "eigenvalue_power" in plan.settings:
         state["eigenvalue_power"] = plan.settings["eigenvalue_power"]
-    provenance = replace(
-        source,
-        recipe=plan.recipe.name,
-        paper=plan.recipe.paper,
-        options=dict(plan.settings),
+    provenance = replace(source, recipe=plan.recipe.name, paper=plan.recipe.paper, options=dict(plan.settings))
+    return with_provenance(solution, data.vocabulary, provenance, plan.seed, state)
+
+
+def with_provenance(
+    solution: Solution, vocabulary: Vocabulary, provenance: Provenance, seed: int, state: Mapping[str, Any]
+) -> Vectors:
+    """Make vectors of a solution; add to their provenance how it was found, and to their state what it says."""
+    made = replace(
+        provenance,
         vector_size=int(solution.words.shape[1]),
-        seed=plan.seed,
+        seed=seed,
         objective=[float(value) for value in solution.objective],
         status=solution.status,
         stats=solution.stats,
@@ -153,9 +158,9 @@ def make_vectors(solution: Solution, data: Counts | Tokens | Vectors, plan: Trai
     )
     return Vectors(
         solution.words,
-        data.vocabulary,
+        vocabulary,
         contexts=solution.contexts,
         extras=solution.extras,
-        provenance=provenance,
-        state=state,
+        provenance=made,
+        state={**state, **solution.state},
     )

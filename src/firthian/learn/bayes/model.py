@@ -7,8 +7,9 @@ expectation, over *every* pair, so that the evidence lower bound can be computed
 
 from __future__ import annotations
 
+import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any
 
@@ -24,6 +25,8 @@ from firthian.learn.recipe import Smoothing
 from firthian.options import Option
 from firthian.runtime.executor import constant
 from firthian.runtime.run import Run
+from firthian.text.readers import Corpus
+from firthian.text.tokenizer import decode
 from firthian.text.vocabulary import Vocabulary
 
 
@@ -79,6 +82,12 @@ class Events:
         positive = np.asarray(self.positive)[order.data]
         negative = self.negative[order.data] if self.negative.size else self.negative
         return Events.on(order, positive, negative, self.other_rate, self.own_rate)
+
+    def listed_events(self, temper: float) -> float:
+        """Return the number of events, positive and negative, on listed pairs."""
+        rows = np.repeat(np.arange(self.rows), np.diff(self.indptr))
+        background = self.own_rate[rows] * self.other_rate[self.indices]
+        return float(temper * (np.sum(self.positive) + np.sum(self.negative)) + np.sum(background))
 
     def unlisted_mass(self, run: Run) -> Array:
         """Return each row's share of the background that falls on unlisted pairs.
@@ -152,8 +161,7 @@ class BayesianLogistic(Likelihood):
         self.counts = counts = self.source
         if counts.total <= 0:
             raise no_pairs()
-        noise = np.asarray(counts.column_sums, dtype=np.float64) ** self.ns_exponent
-        noise /= noise.sum()
+        noise = noise_of(counts.column_sums, self.ns_exponent)
         if self.negatives == "sampled":
             self.words = sampled_events(counts, self.run, self.negative, noise)
             self.contexts = self.words.transposed()
@@ -168,6 +176,16 @@ class BayesianLogistic(Likelihood):
     def shape(self) -> tuple[int, int]:
         """Words by contexts."""
         return self.words.rows, self.contexts.rows
+
+
+def noise_of(mass: Array, exponent: float) -> Array:
+    """Return p_j, the distribution of negative events over contexts with these masses; those never seen have none.
+
+    >>> noise_of(np.array([4.0, 1.0, 0.0]), 0.0)
+    array([0.5, 0.5, 0. ])
+    """
+    noise = np.where(mass > 0, np.asarray(mass, dtype=np.float64) ** exponent, 0.0)
+    return np.asarray(noise / noise.sum())
 
 
 def no_pairs() -> FirthianError:
@@ -216,15 +234,15 @@ def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> E
     return Events.on(union, positive, on_pattern(union, sample), np.zeros(words), np.zeros(words))
 
 
-#: The default of ``batch_tokens``.
-USUAL_BATCH = 1_000_000
+#: Batches of up to this number of tokens are parts of one segment of the text.
+SMALL_BATCH = 1_000_000
 
 
 @dataclass(eq=False, repr=False)
 class StreamedLogistic(Likelihood):
     """Bayesian logistic factorization of a text read in batches of about ``batch_tokens`` tokens.
 
-    Batches of up to ``USUAL_BATCH`` tokens are parts of one segment of the text (4 MB), which may have fewer; only larger
+    Batches of up to ``SMALL_BATCH`` tokens are parts of one segment of the text (4 MB), which may have fewer; only larger
     ones span several segments.
     """
 
@@ -233,20 +251,21 @@ class StreamedLogistic(Likelihood):
     _: KW_ONLY
     batch_tokens: Annotated[
         int, Option("approximate tokens per batch; up to a million, at most 4 MB of text", low=1)
-    ] = USUAL_BATCH
+    ] = 2_000_000
     population: Annotated[int, Option("tokens of the text this one is a part of; 0: this is all", low=0)] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         counts = self.tokens.vocabulary.counts
-        #: The expected number of tokens in one pass, or of the larger text that this one is a part of.
-        self.total_tokens = max(
-            float(self.population), float(np.sum(counts * self.tokens.options.keep_probabilities(counts)))
-        )
+        kept = counts * self.tokens.options.keep_probabilities(counts)
+        #: The expected number of tokens in one pass.
+        self.total_tokens = float(np.sum(kept))
+        #: The expected number of each word in one pass, or in the larger text that this one is a part of.
+        self.totals = kept * max(1.0, self.population / self.total_tokens)
 
     def batches(self, epoch: int = 0) -> Iterator[Counts]:
         """Count the text of an epoch batch by batch; the boundaries depend on the text alone."""
-        for group in self.tokens.groups(epoch, self.batch_tokens if self.batch_tokens > USUAL_BATCH else 1):
+        for group in self.tokens.groups(epoch, self.batch_tokens if self.batch_tokens > SMALL_BATCH else 1):
             begin, end = group.core
             parts = max(1, round((end - begin) / self.batch_tokens))
             boundaries = np.linspace(begin, end, parts + 1).astype(np.int64).tolist()
@@ -289,3 +308,56 @@ def counts_from_matrix(matrix: Any, vocabulary: Vocabulary, options: WindowSetti
     row_sums, column_sums = (np.asarray(matrix.sum(axis=axis)).ravel() for axis in (1, 0))
     exact = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     return Counts(*rows, vocabulary, row_sums, column_sums, options, {}, exact)
+
+
+#: A document longer than this number of batches is split at a space.
+_LONGEST = 2
+
+
+def read_batches(
+    corpus: Corpus, tokens: int, strict: bool = False, replaced: Callable[[int], None] | None = None
+) -> Iterator[list[str]]:
+    """Yield lists of documents of about ``tokens`` tokens; a very long line is split between words.
+
+    With ``strict``, bytes that are not UTF-8 are an error; otherwise they are replaced, and ``replaced`` gets their number.
+
+    >>> from firthian.text.readers import open_corpus
+    >>> list(read_batches(open_corpus(["a b c", "d e", "f"]), 3))
+    [['a b c'], ['d e', 'f']]
+    """
+    rest, size, line = bytearray(), 0, 1
+    for text in _lines(corpus):
+        rest += text
+        size += text.count(b" ") + text.count(b"\n")
+        if size < tokens:
+            continue
+        whole, newline, unfinished = rest.rpartition(b"\n")
+        if not newline and size >= _LONGEST * tokens:
+            whole, _, unfinished = rest.rpartition(b" ")
+        if whole:
+            yield _documents(bytes(whole), line, strict, replaced)
+            rest, size, line = unfinished, unfinished.count(b" "), line + whole.count(b"\n") + len(newline)
+    if rest.strip():
+        yield _documents(bytes(rest.rstrip(b"\n")), line, strict, replaced)
+
+
+def _lines(corpus: Corpus) -> Iterator[bytes]:
+    """Yield lines, since a piece may be larger than a batch; a line that spans pieces comes in parts."""
+    for piece in corpus.pieces():
+        yield from io.BytesIO(piece.text)
+
+
+def _documents(text: bytes, line: int, strict: bool, replaced: Callable[[int], None] | None) -> list[str]:
+    if strict:
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            number = line + text[: error.start].count(b"\n")
+            raise FirthianError(
+                f"line {number} of the stream: a byte is not UTF-8",
+                hint="convert the text to UTF-8, or omit `strict` to replace such bytes",
+            ) from None
+    decoded, undecodable = decode(text)
+    if replaced is not None:
+        replaced(undecodable)
+    return decoded.split("\n")

@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from firthian._version import __version__
+from firthian.arrays import Array
 from firthian.counts.counting import CountJob, count
 from firthian.counts.counts import Counts
 from firthian.disk.artifact import ArtifactKind
-from firthian.disk.atomic import new_folder
+from firthian.disk.atomic import check_parent, locked, new_folder
+from firthian.disk.stopping import Stop
+from firthian.disk.tensors import damage
 from firthian.errors import FirthianError
-from firthian.learn.bayes.model import Likelihood, counts_from_matrix
+from firthian.learn.bayes.model import Likelihood, counts_from_matrix, read_batches
 from firthian.learn.bayes.recipes import SVI
 from firthian.learn.bayes.streaming import OnlinePosterior, StochasticSweeps, online_solution
+from firthian.learn.plan import check_auto
+from firthian.learn.recipe import Recipe
+from firthian.learn.train import with_provenance
 from firthian.options import check_all, declared
+from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import Run
-from firthian.text.readers import Documents
+from firthian.text.readers import Corpus, Documents
+from firthian.text.spool import NoWordsError
+from firthian.text.tokenizer import is_builtin
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import Provenance, counting_state
 from firthian.vectors.vectors import Vectors
+
+#: Batches between two saves; the stream is also saved when it ends, for whatever reason.
+SAVE_EVERY = 20
 
 STREAM = ArtifactKind("a Bayesian stream", "model.json")
 
 #: Options of ``bayes-svi`` that do not change what a stream learns: those of a finished text, and of the result.
 _NOT_LEARNING = ("epochs", "batch_tokens", "eigenvalue_power", "center")
+
+#: Settings of counting that need the whole text, which a stream does not have.
+WHOLE_TEXT = ("vocabulary", "max_vocab", "stop_words", "phrases")
+
+
+class RepeatedBatchError(FirthianError):
+    """A stream was fed a batch that it has already learned."""
 
 
 class BayesStream:
@@ -37,7 +56,8 @@ class BayesStream:
 
     ``counting`` holds further arguments of ``firthian.count``, such as a ``tokenizer``. ``options`` are those of the recipe
     ``bayes-svi`` for learning: ``population``, the number of tokens of the whole stream, ``forgetting``, ``start_sweeps``,
-    ``negative`` and so on. Without ``population`` the posterior is that of the text seen so far.
+    ``negative`` and so on. Without ``population`` the posterior is that of the text seen so far. A batch that cannot be
+    learned (it has no words, it was learned before, or an error occurs) leaves everything as it was.
 
     Counting a corpus drops words below ``min_count`` from windows. In a stream they keep their places there, because it is
     unknown until the end which words stay rare.
@@ -68,17 +88,20 @@ class BayesStream:
         }  # fmt: skip
         self._run = Run.create(seed, workers)
         likelihood = Likelihood(**{name: learning[name] for name in declared(Likelihood)})
-        self._stream = OnlinePosterior(
-            likelihood, vector_size, self._run, learning["forgetting"], learning["start_sweeps"]
-        )
-        self._totals: Counter[str] = Counter()
+        steps = {name: learning[name] for name in ("forgetting", "start_sweeps", "inner")}
+        self._stream = OnlinePosterior(likelihood, vector_size, self._run, **steps)
+        self._totals: dict[str, int] = {}
         self._words: dict[str, int] = {}
         #: The number of tokens learned from, including words that have not entered yet.
         self.tokens = 0
         #: The bound per event of each batch but the first, before learning from it.
         self.scores: list[float] = []
+        #: A fingerprint of the text of each batch.
+        self._learned: dict[str, int] = {}
         #: Bytes that were not UTF-8 and were replaced, since the stream was created or loaded.
         self.undecodable_bytes = 0
+        #: Batches that were skipped because they had been learned before, since the stream was created or loaded.
+        self.repeated_batches = 0
 
     def note_undecodable(self, number: int) -> None:
         """Add to the number of replaced bytes."""
@@ -90,15 +113,25 @@ class BayesStream:
         return self._stream.batches > 0
 
     def partial_fit(self, documents: Iterable[str]) -> BayesStream:
-        """Learn from a batch of documents: larger is better; a few hundred thousand tokens is a good size."""
+        """Learn from a batch of documents: larger is better; a few hundred thousand tokens is a good size.
+
+        Raise ``RepeatedBatchError`` if exactly this batch has been learned before.
+        """
+        batch_documents = list(documents)
+        fingerprint = hashlib.blake2b("\n".join(batch_documents).encode("utf-8", "surrogatepass"), digest_size=16)
+        if (number := self._learned.get(fingerprint.hexdigest())) is not None:
+            raise RepeatedBatchError(
+                f"this batch was already learned, as batch {number} of the stream", hint="pass new documents"
+            )
         # Each batch has its own random subsample.
         counts = count(
-            Documents(list(documents)), window=self.options["window"], min_count=1,
+            Documents(batch_documents), window=self.options["window"], min_count=1,
             seed=self.options["seed"] + self._stream.batches, workers=self._run.executor.workers,
             **self.options["counting"],
         )  # fmt: skip
-        seen = dict(zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True))
-        known = [word for word, number in seen.items() if self._totals[word] + number >= self.options["min_count"]]
+        seen = zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True)
+        totals = {word: self._totals.get(word, 0) + number for word, number in seen}
+        known = [word for word, number in totals.items() if number >= self.options["min_count"]]
         fresh = [word for word in known if word not in self._words]
         if not self.begun and len(fresh) < self.options["vector_size"]:
             raise FirthianError(
@@ -106,38 +139,37 @@ class BayesStream:
                 f"{self.options['vector_size']} dimensions",
                 hint="pass a larger first batch, or lower `vector_size` or `min_count`",
             )
-        # Nothing changes before this line, so a rejected batch leaves no trace.
-        self._totals.update(seen)
-        self.tokens += sum(seen.values())
-        for word in fresh:
-            self._words[word] = len(self._words)
-        batch = self._renumbered(counts, known)
-        if batch.pairs == 0:
-            return self
-        mass = self._stream.row_mass.sum() + batch.total
-        score = self._stream.step(batch, mass * max(1.0, self.options["population"] / self.tokens))
+        tokens = self.tokens + int(counts.vocabulary.counts.sum())
+        words = self._words | {word: len(self._words) + number for number, word in enumerate(fresh)}
+        batch = self._renumbered(counts, known, words, self._totals | totals)
+        score = None
+        if batch.pairs:
+            score = self._stream.step(batch, max(1.0, self.options["population"] / tokens))
+        # Nothing changes before the batch is learned, so a rejected or failed one leaves no trace.
+        self._words, self.tokens = words, tokens
+        self._totals.update(totals)
+        self._learned[fingerprint.hexdigest()] = len(self._learned) + 1
         if score is not None:
             self.scores.append(score)
         return self
 
-    def _renumbered(self, counts: Counts, known: list[str]) -> Counts:
+    @staticmethod
+    def _renumbered(counts: Counts, known: list[str], words: dict[str, int], totals: dict[str, int]) -> Counts:
         """Return a batch's counts in the word order of the stream, without words that have not entered yet."""
         import scipy.sparse
 
         target = np.full(len(counts.vocabulary), -1)
         for word in known:
-            target[counts.vocabulary[word]] = self._words[word]
+            target[counts.vocabulary[word]] = words[word]
         rows = target[counts.rows_of(0, len(counts.vocabulary))]
         columns = target[counts.indices]
         kept = (rows >= 0) & (columns >= 0)
-        size = len(self._words)
+        size = len(words)
         matrix = scipy.sparse.csr_array(
             (counts.values[kept].astype(np.float64), (rows[kept], columns[kept])), shape=(size, size)
         )
-        return counts_from_matrix(matrix, self._vocabulary(), counts.options)
-
-    def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(list(self._words), [self._totals[word] for word in self._words])
+        vocabulary = Vocabulary(list(words), [totals[word] for word in words])
+        return counts_from_matrix(matrix, vocabulary, counts.options)
 
     def vectors(
         self, eigenvalue_power: float = StochasticSweeps.eigenvalue_power, center: bool = StochasticSweeps.center
@@ -146,30 +178,15 @@ class BayesStream:
         self._check_begun()
         solution = online_solution(self._stream, self.scores, eigenvalue_power, center)
         counting = self._counting_record()
-        provenance = Provenance(
-            recipe=SVI.name,
-            paper=SVI.paper,
-            options=dict(self.options),
-            vector_size=int(solution.words.shape[1]),
-            seed=self.options["seed"],
-            objective=list(self.scores),
-            status=solution.status,
-            stats={**solution.stats, "tokens": self.tokens},
-            counts=counting,
-            versions={"firthian": __version__, "numpy": np.__version__},
-        )
-        vocabulary = self._vocabulary()
-        vectors = Vectors(
-            solution.words,
-            vocabulary,
-            contexts=solution.contexts,
-            extras=solution.extras,
-            state=counting_state(counting["settings"], self.options["window"]),
-        )
+        vocabulary = Vocabulary(list(self._words), [self._totals[word] for word in self._words])
+        provenance = Provenance(recipe=SVI.name, paper=SVI.paper, options=dict(self.options), counts=counting)
+        state = counting_state(counting["settings"], self.options["window"])
+        solution.stats["tokens"] = self.tokens
+        vectors = with_provenance(solution, vocabulary, provenance, self.options["seed"], state)
         # The stream numbers words as they enter; vectors order them by frequency.
         by_count = Vocabulary.from_counts(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
         ordered = vectors.subset(by_count.words)
-        ordered.provenance = provenance
+        ordered.provenance = vectors.provenance
         return ordered
 
     def _check_begun(self) -> None:
@@ -185,29 +202,198 @@ class BayesStream:
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write everything needed to resume."""
         self._check_begun()
-        stream = self._stream
         with new_folder(path, force) as folder:
             record = {
-                "options": self.options, "words": list(self._words), "totals": dict(self._totals), "tokens": self.tokens,
-                "batches": stream.batches, "scores": self.scores, "shape": stream.state.relevance.shape,
+                "options": self.options, "words": list(self._words), "totals": self._totals, "tokens": self.tokens,
+                "scores": self.scores, "learned": list(self._learned), **self._stream.values(),
             }  # fmt: skip
-            STREAM.write(folder, record, stream.arrays())
+            STREAM.write(folder, record, self._stream.arrays())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], seed: int | None = None, workers: int | None = None) -> BayesStream:
-        """Load a saved stream to resume it; raise if ``seed`` is given and is not the one it began with."""
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        seed: int | None = None,
+        workers: int | None = None,
+        tokenizer: str | None = None,
+    ) -> BayesStream:
+        """Load a saved stream to resume it; raise if ``seed`` is given and is not the one it began with.
+
+        A saved file never imports code: a stream with a tokenizer of yours (module:function) needs its name again.
+        """
         folder = Path(path)
         artifact = STREAM.read(folder)
-        record, options = artifact.record, artifact.record["options"]
+        damaged = damage(folder / STREAM.manifest)
+        options = _check_record(artifact.record, artifact.arrays, damaged)
+        record = artifact.record
         if seed is not None and seed != options["seed"]:
             raise FirthianError(
                 f"{folder} was started with seed {options['seed']}, not {seed}",
                 hint="omit the `seed`, or start a new stream",
             )
-        stream = cls(**options, workers=workers)
-        values = {"batches": record["batches"], "shape": record["shape"], "history": [], "halves": []}
-        stream._stream.restore(artifact.arrays, values)
+        stored = options["counting"].get("tokenizer", "unicode")
+        if stored != tokenizer and not is_builtin(stored):
+            raise FirthianError(
+                f"{folder} was tokenized by the function {stored}, which is not loaded from a file",
+                hint=f"pass `tokenizer={stored}` if you trust it",
+            )
+        try:
+            stream = cls(**options, workers=workers)
+            stream._stream.restore(artifact.arrays, record)
+            stream._counting_record()
+        except (TypeError, ValueError) as error:
+            raise damaged from error
+        if stream.options != options:
+            raise damaged
         stream._words = {word: number for number, word in enumerate(record["words"])}
-        stream._totals = Counter(record["totals"])
+        stream._totals = dict(record["totals"])
         stream.tokens, stream.scores = record["tokens"], list(record["scores"])
+        stream._learned = {fingerprint: number for number, fingerprint in enumerate(record["learned"], start=1)}
         return stream
+
+
+def _check_record(record: dict[str, Any], arrays: Mapping[str, Array], damaged: FirthianError) -> dict[str, Any]:
+    """Return the options of a saved stream; raise ``damaged`` unless all fields have the types and sizes we wrote."""
+    options = record.get("options")
+    kinds = {
+        "words": list,
+        "totals": dict,
+        "tokens": int,
+        "scores": list,
+        "learned": list,
+        "batches": int,
+        "shape": float,
+    }
+    if not isinstance(options, dict) or not all(isinstance(record.get(name), kind) for name, kind in kinds.items()):
+        raise damaged
+    counting, words, totals = options.get("counting"), record["words"], record["totals"]
+    numbers = [options.get(name) for name in ("vector_size", "window", "min_count", "seed", "population")]
+    if not isinstance(counting, dict) or not all(type(number) is int and number >= 0 for number in numbers):
+        raise damaged
+    if counting.keys() & set(WHOLE_TEXT) or not isinstance(counting.get("tokenizer", ""), str):
+        raise damaged
+    texts = [*words, *totals, *record["learned"]]
+    counted = [*totals.values(), record["tokens"], record["batches"]]
+    if not all(isinstance(text, str) for text in texts) or not all(type(n) is int and n >= 0 for n in counted):
+        raise damaged
+    if not all(isinstance(score, float) for score in record["scores"]) or not words or len(set(words)) != len(words):
+        raise damaged
+    if not totals.keys() >= set(words) or record["batches"] < 1:
+        raise damaged
+    expected = OnlinePosterior.shapes(len(words), options["vector_size"])
+    found = {name: (array.shape, array.dtype) for name, array in arrays.items()}
+    if found != expected or not all(np.isfinite(array).all() for array in arrays.values()):
+        raise damaged
+    return options
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """A user's settings of a stream: arguments of ``BayesStream`` and of its ``vectors``, and the tokens per batch."""
+
+    arguments: dict[str, Any]
+    result: dict[str, Any]
+    batch_tokens: int
+
+
+def stream_settings(
+    recipe: Recipe, options: Mapping[str, Any], counting: Mapping[str, Any], size: int | str | None, seed: int
+) -> StreamSettings:
+    """Check the options of ``bayes-svi`` and of counting for a stream, and group them by use."""
+    if recipe.name != SVI.name:
+        raise FirthianError(f"the recipe {recipe.name} cannot learn from a stream", hint=f"use {SVI.name}")
+    check_auto(recipe, size)
+    chosen = recipe.settings(options)
+    if chosen.pop("epochs") != 1:
+        raise FirthianError("a stream is read only once", hint="omit `epochs`, or train from a file without a stream")
+    for name in WHOLE_TEXT:
+        if name in counting:
+            raise FirthianError(
+                f"`{name}` needs the whole text, which a stream does not have", hint="omit it, or train from a file"
+            )
+    given = {**recipe.counting, **counting}
+    named: dict[str, Any] = {name: given.pop(name) for name in ("window", "min_count") if name in given}
+    if size is not None:
+        named["vector_size"] = size
+    result = {name: chosen.pop(name) for name in ("eigenvalue_power", "center")}
+    batch_tokens = chosen.pop("batch_tokens")
+    return StreamSettings({"seed": seed, **named, **chosen, "counting": given}, result, batch_tokens)
+
+
+def follow(
+    corpus: Corpus,
+    folder: str | os.PathLike[str],
+    settings: StreamSettings,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    stop: Stop | None = None,
+) -> BayesStream:
+    """Learn from documents until they end; resume the stream in ``folder``, or start one there.
+
+    The folder is locked, because one of two processes would overwrite what the other learned. A resumed stream must have
+    the settings it started with. What was learned before an error or interruption is saved; ``stop`` takes effect after
+    the current batch.
+    """
+    if not hasattr(corpus, "pieces"):
+        raise FirthianError("a stream needs documents, not counts", hint="pass the corpus, or - for standard input")
+    # Fail now rather than after hours of work.
+    check_parent(Path(folder))
+    with locked(Path(folder), kind=".stream"):
+        return _follow(corpus, Path(folder), settings, workers, progress or Silent(), stop or Stop())
+
+
+def _follow(
+    corpus: Corpus, target: Path, settings: StreamSettings, workers: int | None, progress: Progress, stop: Stop
+) -> BayesStream:
+    stream = BayesStream(**settings.arguments, workers=workers)
+    if (target / STREAM.manifest).exists():
+        arguments = settings.arguments
+        saved = BayesStream.load(target, arguments["seed"], workers, arguments["counting"].get("tokenizer"))
+        _check_same(target, saved.options, stream.options)
+        stream = saved
+    elif target.exists():
+        raise FirthianError(f"{target} exists but is not a stream", hint="choose another folder")
+    tokens_before = stream.tokens
+    progress.start("batches", stream.options["population"] or None)
+    progress.advance(tokens_before)
+    unsaved = 0
+    try:
+        strict = bool(stream.options["counting"].get("strict"))
+        for documents in read_batches(corpus, settings.batch_tokens, strict, stream.note_undecodable):
+            # Finish a batch once it has begun; a signal during the wait for the next one stops at once.
+            stop.patient = True
+            last = stream.tokens
+            try:
+                stream.partial_fit(documents)
+                unsaved += 1
+            except NoWordsError:
+                # Empty lines, or a row of asterisks: nothing to learn from, but no reason to stop.
+                pass
+            except RepeatedBatchError:
+                # A text that was interrupted and is read again: what was learned of it is not learned twice.
+                stream.repeated_batches += 1
+            progress.advance(stream.tokens - last, f"bound per event {stream.scores[-1]:.4f}" if stream.scores else "")
+            if unsaved == SAVE_EVERY:
+                stream.save(target, force=True)
+                unsaved = 0
+            stop.patient = False
+            stop.check()
+    finally:
+        stop.patient = True
+        if unsaved and stream.begun:
+            stream.save(target, force=True)
+    if stream.tokens == tokens_before and stream.repeated_batches:
+        raise FirthianError(f"{target} has already learned this text", hint="pass new documents")
+    if stream.tokens == tokens_before:
+        raise FirthianError("the stream contained no words", hint="pass documents, one per line")
+    return stream
+
+
+def _check_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    for name in before:
+        if before[name] != now.get(name):
+            raise FirthianError(
+                f"{folder} was started with `{name}` {before[name]}, not {now.get(name)}",
+                hint="use the same settings, or another folder",
+            )

@@ -36,7 +36,7 @@ class LogisticModel(Protocol):
 
 def gather_block(
     events: Events, own: Gaussians, other: Moments, weights: Array, temper: float, bound: str,
-    first: int, last: int, fold: bool = False,
+    first: int, last: int, fold: bool = False, curved: bool = False,
 ) -> tuple[Array, ...]:  # fmt: skip
     """Sum over the listed pairs of each row from ``first`` to ``last``; see the kernel ``gather``."""
     from firthian.kernels.bayes import gather
@@ -48,6 +48,7 @@ def gather_block(
         np.empty((rows, own.size)),
         np.empty((rows, own.size)),
         np.empty(rows),
+        np.empty((rows if curved else 0, width), dtype=own.moments.dtype),
     )
     gather(
         events.indptr, events.indices, events.positive, events.negative, temper, events.own_rate, events.other_rate,
@@ -100,7 +101,7 @@ def update_words(
     events, other, temper, bound = model.words, contexts.moment_view, model.temper, model.bound
 
     def block(first: int, last: int) -> tuple[Background, float, int]:
-        pairs, listed, linear, listed_linear, value = gather_block(
+        pairs, listed, linear, listed_linear, value, _ = gather_block(
             events, words, other, weights, temper, bound, first, last
         )
         unlisted = (words, masses, sums, listed, listed_linear, first, last)
@@ -112,8 +113,8 @@ def update_words(
             return before, float(total), 0
         linear -= before.linear[:, None] * (sums[1] - listed_linear)
         failed = posterior(
-            pairs, listed, linear, sums[0], before.quadratic, prior, words.free, words.fixed, words.diagonal, first,
-            *words.arrays,
+            pairs, listed, linear, sums[0], before.quadratic, prior, words.free, words.fixed, words.diagonal,
+            np.arange(first, last), *words.arrays,
         )  # fmt: skip
         return background_of(bound, events.own_rate, *unlisted), float(total), failed
 
@@ -135,7 +136,7 @@ def update_contexts(model: LogisticModel, state: VariationalState, background: l
     other, temper, bound = words.moment_view, model.temper, model.bound
 
     def block(first: int, last: int) -> tuple[float, int]:
-        pairs, listed, linear, listed_linear, value = gather_block(
+        pairs, listed, linear, listed_linear, value, _ = gather_block(
             events, contexts, other, weights, temper, bound, first, last, fold=True
         )
         total = value.sum()
@@ -144,8 +145,8 @@ def update_contexts(model: LogisticModel, state: VariationalState, background: l
         noise = events.own_rate[first:last]
         linear -= noise[:, None] * (sums[1] - listed_linear)
         failed = posterior(
-            pairs, listed, linear, sums[0], noise, prior, contexts.free, contexts.fixed, contexts.diagonal, first,
-            *contexts.arrays,
+            pairs, listed, linear, sums[0], noise, prior, contexts.free, contexts.fixed, contexts.diagonal,
+            np.arange(first, last), *contexts.arrays,
         )  # fmt: skip
         return float(total), failed
 
@@ -181,7 +182,7 @@ def calibrate(model: LogisticModel, state: VariationalState, run: Run) -> None:
     weights = np.stack([noise, noise], axis=1)
 
     def word_block(first: int, last: int) -> Array:
-        pairs, listed, _, listed_linear, _ = gather_block(
+        pairs, listed, _, listed_linear, *_ = gather_block(
             events, words, other, weights, temper, "logistic", first, last
         )
         unlisted = background_of("logistic", events.own_rate, words, masses, sums, listed, listed_linear, first, last)
@@ -195,9 +196,7 @@ def calibrate(model: LogisticModel, state: VariationalState, run: Run) -> None:
     weights = np.stack([quadratic, quadratic], axis=1)
 
     def context_block(first: int, last: int) -> None:
-        pairs, listed, _, _, _ = gather_block(
-            context_events, contexts, updated, weights, temper, "logistic", first, last
-        )
+        pairs, listed, *_ = gather_block(context_events, contexts, updated, weights, temper, "logistic", first, last)
         _replace_covariances(contexts, pairs, listed, shared, context_events.own_rate[first:last], prior, first)
 
     run.over_rows(context_block, contexts.rows, BLOCK, updates=contexts.arrays)
@@ -212,8 +211,8 @@ def _replace_covariances(
     here = slice(first, first + pairs.shape[0])
     means, moments = own.means[here].copy(), np.empty_like(own.moments[here])
     failed = posterior(
-        pairs, listed, np.zeros(means.shape), shared, factor, prior, own.free, own.fixed, own.diagonal, 0,
-        means, moments, own.covariances[here], own.log_determinants[here],
+        pairs, listed, np.zeros(means.shape), shared, factor, prior, own.free, own.fixed, own.diagonal,
+        np.arange(means.shape[0]), means, moments, own.covariances[here], own.log_determinants[here],
     )  # fmt: skip
     check_failures(failed)
 
