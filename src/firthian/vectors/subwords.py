@@ -1,0 +1,183 @@
+"""Subwords: vectors of character n-grams, from which the vector of any word is composed.
+
+A word is written ``<word>``; its n-grams are all runs of ``low`` to ``high`` characters, repeated ones included, except the
+marks alone. An n-gram is known by its bucket: fastText's 32-bit FNV-1a hash of its UTF-8 bytes, modulo ``buckets``. The table is
+sparse: ``ids`` are the buckets that have a vector, sorted, and ``rows`` their vectors; all other buckets are zeros.
+
+    composed(word) = scale · (sum of the rows of its n-grams) / n ** power,    n = number of its n-grams, known or not
+
+``power`` is 0.5 for tables that we fit and 1.0 (the mean) for those of fastText, so both formats are exact:
+
+* reading a fastText model: ``Subwords(ids, rows, low=minn, high=maxn, buckets=bucket, power=1.0)``;
+* writing one: bucket b has ``row(b)``; a known word has the input row that makes the mean of it and its n-grams its vector;
+  an unknown one then has our direction, and our length times ``n ** (power - 1)``.
+
+``blend`` says how much of the composed vector is in the vectors of known words: matrix = learned + blend · composed. What needs
+the learned vectors again subtracts it (``Vectors.learned``). Tables from elsewhere have 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.errors import FirthianError
+
+#: fastText's number of buckets.
+BUCKETS = 2_000_000
+
+#: Longest n-gram; a file could ask for any.
+_LONGEST = 100
+
+#: Words that are composed together.
+_BATCH = 8192
+
+#: Characters of one word; longer ones are composed of their first characters.
+_MOST_CHARACTERS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Subwords:
+    """A table of n-gram vectors.
+
+    >>> table = Subwords(np.array([1, 5], np.uint32), np.eye(2, dtype=np.float32), low=3, high=3, buckets=8)
+    >>> table.split("tea")
+    ['<te', 'tea', 'ea>']
+    >>> table.compose(["tea"]).shape
+    (1, 2)
+    """
+
+    ids: Array
+    #: float32, or float16 times ``scale``.
+    rows: Array
+    low: int = 3
+    high: int = 6
+    buckets: int = BUCKETS
+    power: float = 0.5
+    scale: float = 1.0
+    blend: float = 0.0
+    #: Variance of the difference between learned and composed vectors, by dimension, measured on hidden words.
+    variance: Array | None = None
+
+    def __post_init__(self) -> None:
+        numbers = (self.power, self.scale, self.blend)
+        whole = (self.low, self.high, self.buckets)
+        if (
+            not all(type(value) is int for value in whole)
+            or not all(isinstance(value, int | float) and math.isfinite(value) for value in numbers)
+            or not 1 <= self.low <= self.high <= _LONGEST
+            or not 1 <= self.buckets <= 2**32
+            or self.ids.dtype != np.uint32
+            or self.rows.dtype not in (np.float16, np.float32)
+            or self.rows.ndim != 2
+            or self.ids.shape != self.rows.shape[:1]
+            or (self.variance is not None and self.variance.shape != self.rows.shape[1:])
+            or (self.ids.size and (int(self.ids[-1]) >= self.buckets or not (self.ids[1:] > self.ids[:-1]).all()))
+        ):
+            raise ValueError("the parts of a table of n-grams do not fit each other")
+
+    def __len__(self) -> int:
+        return int(self.ids.size)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the table."""
+        return int(self.ids.nbytes + self.rows.nbytes)
+
+    def split(self, word: str) -> list[str]:
+        """Return the n-grams of a word, by first character, then by length."""
+        text = f"<{word[:_MOST_CHARACTERS]}>"
+        return [
+            text[first : first + n]
+            for first in range(len(text))
+            for n in range(self.low, min(self.high, len(text) - first) + 1)
+            if n > 1 or 0 < first < len(text) - 1
+        ]
+
+    def hashed(self, words: Sequence[str]) -> tuple[Array, Array]:
+        """Return the buckets of the n-grams of all words, and where those of each word begin."""
+        from firthian.kernels.subwords import count_ngrams, hash_ngrams
+
+        # Half a surrogate pair is not text, but a string may hold it.
+        coded = [f"<{word[:_MOST_CHARACTERS]}>".encode("utf-8", "surrogatepass") for word in words]
+        pool = np.frombuffer(b"".join(coded), np.uint8)
+        starts, indptr = np.zeros(len(coded) + 1, np.int64), np.zeros(len(coded) + 1, np.int64)
+        np.cumsum([len(item) for item in coded], out=starts[1:])
+        count_ngrams(pool, starts, self.low, self.high, indptr[1:])
+        np.cumsum(indptr, out=indptr)
+        buckets = np.empty(indptr[-1], np.uint32)
+        hash_ngrams(pool, starts, self.low, self.high, self.buckets, indptr, buckets)
+        return buckets, indptr
+
+    def places(self, buckets: Array) -> Array:
+        """Return the row of each bucket, -1 for those without one."""
+        if not len(self):
+            return np.full(buckets.size, -1, np.int64)
+        found = np.minimum(np.searchsorted(self.ids, buckets), len(self) - 1)
+        return np.where(self.ids[found] == buckets, found, -1)
+
+    def compose(self, words: Sequence[str]) -> Array:
+        """Return the composed vectors of words; zeros for a word none of whose n-grams is known."""
+        from firthian.kernels.subwords import compose
+
+        out = np.zeros((len(words), self.rows.shape[1]), np.float32)
+        for first in range(0, len(words), _BATCH):
+            buckets, indptr = self.hashed(words[first : first + _BATCH])
+            places = self.places(buckets)
+            used, local = np.unique(places, return_inverse=True)
+            unknown = int(used.size > 0 and used[0] < 0)
+            table = self.rows[used[unknown:]].astype(np.float32)
+            scales = self.scale / np.maximum(np.diff(indptr), 1) ** self.power
+            compose(indptr, local - unknown, table, scales.astype(np.float32), out[first : first + _BATCH])
+        return out
+
+    def parts(self, word: str) -> list[tuple[str, float]]:
+        """Return the known n-grams of a word with their shares in its vector, largest first; the shares sum to 1.
+
+        The share of an n-gram is the projection of its vector on the composed one, relative to that one's length.
+        """
+        buckets, _ = self.hashed([word])
+        places = self.places(buckets)
+        known = np.flatnonzero(places >= 0)
+        rows = self.rows[places[known]].astype(np.float64)
+        total = rows.sum(axis=0)
+        shares = rows @ total / max(float(total @ total), 1e-300)
+        ngrams = self.split(word)
+        added: dict[str, float] = {}
+        for place, share in zip(known.tolist(), shares.tolist(), strict=True):
+            added[ngrams[place]] = added.get(ngrams[place], 0.0) + share
+        return sorted(added.items(), key=lambda item: (-item[1], item[0]))
+
+    def rotated(self, rotation: Array) -> Subwords:
+        """Return the table for vectors that are multiplied by a matrix from the right."""
+        rows = (self.rows.astype(np.float32) * np.float32(self.scale)) @ rotation
+        return replace(self, rows=rows.astype(np.float32), scale=1.0, variance=None)
+
+    def record(self) -> dict[str, Any]:
+        """Return the scalars, as JSON values."""
+        return {name: getattr(self, name) for name in _SCALARS}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], arrays: Mapping[str, Array]) -> Subwords:
+        """Check and take what a file holds; raise ValueError if it cannot be a table."""
+        if set(record) != set(_SCALARS) or not {"ids", "rows"} <= set(arrays) <= {"ids", "rows", "variance"}:
+            raise ValueError("these are not the parts of a table of n-grams")
+        return cls(**arrays, **record)
+
+
+_SCALARS = ("low", "high", "buckets", "power", "scale", "blend")
+
+
+def cannot_compose(word: str) -> FirthianError:
+    """Build the error for a word none of whose n-grams is known."""
+    from firthian.errors import UnknownWordError
+
+    return UnknownWordError(
+        f"{word[:40]!r} is not in the vocabulary, and none of its n-grams is known",
+        hint='check its spelling and case, or pass `missing="zero"`',
+    )
