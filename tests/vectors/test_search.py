@@ -306,7 +306,7 @@ def test_smoothing_that_gives_no_weights_is_refused(smoothing: object) -> None:
 
 
 def test_words_looked_up_in_vain_do_not_fill_memory(monkeypatch):
-    monkeypatch.setattr("firthian.vectors.vectors.MOST_MISSED", 2)
+    monkeypatch.setattr("firthian.vectors.lookup.MOST_MISSED", 2)
     vectors = Vectors(np.eye(1), Vocabulary(["cat"]))
     vectors.numbers(["x", "y", "z", "x"], missing="skip")
     assert vectors.missed == {"x": 2, "y": 1}

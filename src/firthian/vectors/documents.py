@@ -10,6 +10,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
 from firthian.options import Option
+from firthian.vectors.lookup import find_rows, note
 from firthian.vectors.rows import dense_rows, row_slices
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ def document_vector(
     odd = next((token for token in tokens if " " in token and token not in vectors), None)
     if odd is not None:
         raise FirthianError(f"expected one text or a list of tokens, got {odd[:40]!r}", hint="call it once per text")
-    numbers = np.array(vectors.numbers(tokens, missing), dtype=np.int64)
+    if missing == "compose" and vectors.subwords is None:
+        missing = "skip"
+    words, found = find_rows(vectors, tokens, missing)
+    numbers = np.array(found, dtype=np.int64)
     if not numbers.size:
         return np.zeros(vectors.vector_size, dtype=np.float32)
     weights = np.ones(numbers.size)
@@ -54,7 +58,16 @@ def document_vector(
         some = known[block]
         # Not by BLAS, whose sums depend on its threads.
         total += np.einsum("i,ij->j", weights[some], dense_rows(vectors.matrix, numbers[some]))
-    mean: Array = (total / weights.sum()).astype(np.float32)
+    if missing == "compose" and vectors.subwords is not None:
+        unknown = np.flatnonzero(numbers < 0)
+        for block in row_slices(unknown.size):
+            some = unknown[block]
+            rows = vectors.subwords.compose([words[at] for at in some])
+            note(vectors.composed, (words[at] for at in some[rows.any(axis=1)]))
+            # A word none of whose n-grams is known is left out: a text may contain anything.
+            weights[some[~rows.any(axis=1)]] = 0
+            total += np.einsum("i,ij->j", weights[some], rows)
+    mean: Array = (total / max(weights.sum(), 1e-300)).astype(np.float32)
     return mean
 
 

@@ -80,7 +80,7 @@ class PSDFactor:
         self.core = state["core"]
         self._factors = np.asarray(vectors.extras["eigenvalues"]) ** (state["eigenvalue_power"] - 0.5)
         self._center = np.asarray(vectors.extras["center"])
-        self._matrix = vectors.matrix
+        self._matrix = vectors.learned
         #: x_i/x and x_j/x of every word; None if the vectors do not have them.
         self.shares = tuple(_column(vectors, name) for name in (ROW_SHARES, COLUMN_SHARES))
 
@@ -243,13 +243,16 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
     unrelated = [counts.vocabulary.words[n] for n in new[~placed]]
     note = {"words": len(kept), "unrelated": unrelated, "ridge": ridge, "counts": counts.record}
     provenance = replace(vectors.provenance, added=[*vectors.provenance.added, note])
-    matrix = np.concatenate([np.asarray(vectors.matrix), rows[placed]])
+    rows, subwords = rows[placed], vectors.subwords
+    if subwords is not None and subwords.blend and kept:
+        rows = rows + np.float32(subwords.blend) * subwords.compose(kept)
+    matrix = np.concatenate([np.asarray(vectors.matrix), rows])
     extras = dict(vectors.extras)
     for name, sums in ((ROW_SHARES, counts.row_sums), (COLUMN_SHARES, counts.column_sums)):
         if name in extras:
             # One row per word, so that a subset selects the right ones.
             extras[name] = np.concatenate([np.asarray(extras[name]), sums[new[placed]] / counts.total])
-    result = Vectors(matrix, vocabulary, extras=extras, provenance=provenance, state=vectors.state)
+    result = Vectors(matrix, vocabulary, extras=extras, provenance=provenance, state=vectors.state, subwords=subwords)
     return Added(result, kept, unrelated)
 
 

@@ -19,6 +19,7 @@ from firthian.disk.tensors import damage, rows_fit
 from firthian.errors import FirthianError
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import Provenance, check_state
+from firthian.vectors.subwords import Subwords
 
 if TYPE_CHECKING:
     from firthian.vectors.vectors import Vectors
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 VECTORS = ArtifactKind("vectors", "vectors.json")
 
 _EXTRA = "extras."
+_SUBWORDS = "subwords."
 
 #: More columns than any vocabulary has contexts; a query of sparse vectors takes a number for each.
 _MOST_COLUMNS = 2**25
@@ -52,6 +54,9 @@ def write_vectors(vectors: Vectors, folder: Path) -> None:
         "provenance": vectors.provenance.to_dict(),
         "state": vectors.state,
     }
+    if vectors.subwords is not None:
+        body["subwords"] = vectors.subwords.record()
+        tensors |= {_SUBWORDS + name: array for name, array in vectors.subwords.arrays().items()}
     VECTORS.write(folder, body, tensors)
 
 
@@ -66,6 +71,11 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
         whole = {name: _take(tensors, name, shape, damaged) for name, shape in manifest["shapes"].items()}
         provenance = Provenance.from_dict(manifest["provenance"])
         state = check_state(manifest["state"])
+        subwords = None
+        if "subwords" in manifest:
+            named = [name for name in tensors if name.startswith(_SUBWORDS)]
+            parts = {name.removeprefix(_SUBWORDS): tensors.pop(name) for name in named}
+            subwords = Subwords.from_record(manifest["subwords"], parts, whole["matrix"].shape[1])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged from error
     if "matrix" not in whole or not all(name.startswith(_EXTRA) for name in tensors):
@@ -78,6 +88,7 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
         "extras": extras,
         "provenance": provenance,
         "state": state,
+        "subwords": subwords,
     }
 
 

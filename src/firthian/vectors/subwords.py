@@ -1,8 +1,8 @@
 """Subwords: vectors of character n-grams, from which the vector of any word is composed.
 
 A word is written ``<word>``; its n-grams are all runs of ``low`` to ``high`` characters, repeated ones included, except the
-marks alone. An n-gram is known by its bucket: fastText's 32-bit FNV-1a hash of its UTF-8 bytes, modulo ``buckets``. The table is
-sparse: ``ids`` are the buckets that have a vector, sorted, and ``rows`` their vectors; all other buckets are zeros.
+marks alone. An n-gram is known by its bucket: fastText's 32-bit FNV-1a hash of its UTF-8 bytes, modulo ``buckets``. The
+table is sparse: ``ids`` are the buckets that have a vector, sorted, and ``rows`` their vectors; all other buckets are zeros.
 
     composed(word) = scale · (sum of the rows of its n-grams) / n ** power,    n = number of its n-grams, known or not
 
@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError
 
 #: fastText's number of buckets.
 BUCKETS = 2_000_000
@@ -162,22 +161,20 @@ class Subwords:
         """Return the scalars, as JSON values."""
         return {name: getattr(self, name) for name in _SCALARS}
 
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays by name."""
+        named = {"ids": self.ids, "rows": self.rows, "variance": self.variance}
+        return {name: array for name, array in named.items() if array is not None}
+
     @classmethod
-    def from_record(cls, record: Mapping[str, Any], arrays: Mapping[str, Array]) -> Subwords:
-        """Check and take what a file holds; raise ValueError if it cannot be a table."""
+    def from_record(cls, record: Mapping[str, Any], arrays: Mapping[str, Array], dimension: int) -> Subwords:
+        """Check and take what a file holds; raise ValueError if it cannot be a table for vectors of that dimension."""
         if set(record) != set(_SCALARS) or not {"ids", "rows"} <= set(arrays) <= {"ids", "rows", "variance"}:
             raise ValueError("these are not the parts of a table of n-grams")
-        return cls(**arrays, **record)
+        table = cls(arrays["ids"], arrays["rows"], variance=arrays.get("variance"), **record)
+        if table.rows.shape[1] != dimension:
+            raise ValueError("a table of n-grams has other dimensions than the vectors")
+        return table
 
 
 _SCALARS = ("low", "high", "buckets", "power", "scale", "blend")
-
-
-def cannot_compose(word: str) -> FirthianError:
-    """Build the error for a word none of whose n-grams is known."""
-    from firthian.errors import UnknownWordError
-
-    return UnknownWordError(
-        f"{word[:40]!r} is not in the vocabulary, and none of its n-grams is known",
-        hint='check its spelling and case, or pass `missing="zero"`',
-    )

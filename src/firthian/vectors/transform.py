@@ -1,13 +1,15 @@
 """Vectors made from vectors: scaled, centered, combined, rotated onto others.
 
 ``provenance.transforms`` of each result lists what was done. What belonged to the old geometry (context vectors,
-covariances, biases) is dropped; only ``subset`` keeps it.
+covariances, biases, n-grams) is dropped; ``subset`` keeps it. N-grams also follow a rotation, and stay with vectors of
+length 1, since a composed vector is used for its direction.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -92,7 +94,13 @@ def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
         state["core"] = _core(ids, core)
     provenance = vectors.provenance.transformed("subset", words=len(ids))
     return type(vectors)(
-        vectors.matrix[ids], vocabulary, contexts=contexts, extras=extras, provenance=provenance, state=state
+        vectors.matrix[ids],
+        vocabulary,
+        contexts=contexts,
+        extras=extras,
+        provenance=provenance,
+        state=state,
+        subwords=vectors.subwords,
     )
 
 
@@ -111,7 +119,9 @@ def normalized(vectors: Vectors) -> Vectors:
     """Scale every vector to length 1; vectors of zeros stay."""
     inverse = vectors.searcher.inverse
     if isinstance(vectors.matrix, np.ndarray):
-        return derived(vectors, vectors.matrix * inverse[:, None], "normalized")
+        result = derived(vectors, vectors.matrix * inverse[:, None], "normalized")
+        result.subwords = vectors.subwords and replace(vectors.subwords, blend=0.0, variance=None)
+        return result
     matrix = vectors.matrix.copy()
     matrix.data = matrix.data * np.repeat(inverse, np.diff(matrix.indptr))
     return derived(vectors, matrix, "normalized")
@@ -122,13 +132,13 @@ def combined(vectors: Vectors, how: str) -> Vectors:
     if how not in COMBINATIONS:
         raise FirthianError(f"unknown combination {how!r}", hint=suggest(how, COMBINATIONS))
     if how == "u":
-        return derived(vectors, vectors.matrix, "combined", how=how)
+        return derived(vectors, vectors.learned, "combined", how=how)
     if vectors.contexts is None:
         raise FirthianError("these vectors have no context vectors", hint="use 'u'")
     if vectors.contexts.shape != vectors.matrix.shape:
         shapes = f"{vectors.matrix.shape} and {vectors.contexts.shape}"
         raise FirthianError(f"word and context vectors have different shapes, {shapes}", hint="use 'u'")
-    return derived(vectors, combine(vectors.matrix, vectors.contexts, how), "combined", how=how)
+    return derived(vectors, combine(vectors.learned, vectors.contexts, how), "combined", how=how)
 
 
 def with_eigenvalue_power(vectors: Vectors, power: float) -> Vectors:
@@ -148,7 +158,8 @@ def with_eigenvalue_power(vectors: Vectors, power: float) -> Vectors:
         raise FirthianError(f"{values.size} eigenvalues for {vectors.vector_size} dimensions", hint="train again")
     # A dimension of eigenvalue 0 was 0 under every positive power, and stays so.
     scale = np.where(values > 0, np.where(values > 0, values, 1.0) ** (power - old), 0.0 if power > 0 else 1.0)
-    matrix = _dense(vectors, "changing the eigenvalue power") * scale.astype(np.float32)
+    _dense(vectors, "changing the eigenvalue power")
+    matrix = vectors.learned * scale.astype(np.float32)
     result = derived(vectors, matrix, "eigenvalue_power", power=float(power))
     result.state["eigenvalue_power"] = float(power)
     return result
@@ -211,7 +222,9 @@ def align_to(vectors: Vectors, other: Vectors, topn: int) -> Alignment:
     directed = np.flatnonzero(mine.any(axis=1) & theirs.any(axis=1))
     order = directed[np.argsort(-distance[directed], kind="stable")[:topn]]
     moved = [(shared[i], float(distance[i])) for i in order]
-    return Alignment(derived(vectors, rotated, "aligned", shared=len(shared)), moved, len(shared))
+    result = derived(vectors, rotated, "aligned", shared=len(shared))
+    result.subwords = vectors.subwords and vectors.subwords.rotated(rotation)
+    return Alignment(result, moved, len(shared))
 
 
 def _dense(vectors: Vectors, operation: str) -> Array:

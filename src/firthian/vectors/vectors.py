@@ -16,10 +16,12 @@ from firthian.errors import FirthianError, suggest
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors import transform, uncertainty
 from firthian.vectors.documents import document_vector
+from firthian.vectors.lookup import find_rows, look_up
 from firthian.vectors.provenance import Provenance
-from firthian.vectors.rows import as_float32, as_list, dense_rows, scale_to_unit
+from firthian.vectors.rows import as_float32, as_list, scale_to_unit
 from firthian.vectors.search import Search, cosines_to_unit, three_cos_mul
 from firthian.vectors.store import load_vectors, save_vectors
+from firthian.vectors.subwords import Subwords
 from firthian.vectors.uncertainty import Answer, Neighbor, WordUncertainty
 
 if TYPE_CHECKING:
@@ -30,21 +32,19 @@ if TYPE_CHECKING:
 #: (word, score), best first.
 Neighbors = list[tuple[str, float]]
 
-MISSING = ("error", "skip", "zero")
 ANALOGY_METHODS = ("3cosadd", "3cosmul")
-
-#: A service that looks up any text must not fill memory with the words it has not.
-MOST_MISSED = 10_000
 
 
 class Vectors:
     """Word vectors: ``matrix`` (dense float32, or a SciPy CSR array) and ``vocabulary``.
 
     ``contexts`` are the vectors of words as contexts; ``extras`` further arrays by name (biases, covariances);
-    ``provenance`` says how the vectors were made; ``state`` has the scalars that methods need again.
+    ``provenance`` says how the vectors were made; ``state`` has the scalars that methods need again; ``subwords`` has the
+    vectors of character n-grams.
 
-    An unknown word raises an error that suggests close spellings; with ``missing="skip"`` it is left out, with ``"zero"``
-    it has a vector of zeros, and either way ``missed`` counts it.
+    With ``subwords`` an unknown word has a vector composed of its n-grams, and ``composed`` counts it; without, or with
+    ``missing="error"``, it raises an error that suggests close spellings. With ``missing="skip"`` it is left out, with
+    ``"zero"`` it has a vector of zeros. ``missed`` counts all unknown words.
 
     >>> import numpy as np
     >>> from firthian import Vectors, Vocabulary
@@ -68,6 +68,7 @@ class Vectors:
         extras: dict[str, Array] | None = None,
         provenance: Provenance | None = None,
         state: Mapping[str, Any] | None = None,
+        subwords: Subwords | None = None,
     ) -> None:
         matrix = as_float32(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != len(vocabulary):
@@ -78,10 +79,12 @@ class Vectors:
         self.extras = dict(extras or {})
         self.provenance = provenance or Provenance()
         self.state: dict[str, Any] = dict(state or {})
+        self.subwords = subwords
         #: Seconds and memory of training, in the process that trained; never saved.
         self.measured: dict[str, Any] = {}
-        #: Unknown words that were looked up, with how often, at most MOST_MISSED of them; never saved.
+        #: Unknown words that were looked up, and those whose vector was composed, with how often; never saved.
         self.missed: Counter[str] = Counter()
+        self.composed: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -100,14 +103,14 @@ class Vectors:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Copy all but the words and arrays, which are large and never changed here (scikit-learn clones estimators)."""
-        kept = {id(part): part for part in (self.matrix, self.vocabulary, self.contexts, *self.extras.values())}
+        kept = {id(part): part for part in (self.matrix, self.vocabulary, self.contexts, self.subwords)}
+        kept |= {id(part): part for part in self.extras.values()}
         copied = type(self).__new__(type(self))
         copied.__dict__.update(copy.deepcopy(self.__getstate__(), {**kept, **memo}))
         return copied
 
     def __getitem__(self, words: str | Sequence[str]) -> Array:
-        numbers = self.numbers(words)
-        rows = dense_rows(self.matrix, np.array(numbers, dtype=np.int64))
+        rows = look_up(self, words, "compose").vectors
         return rows.reshape(-1) if isinstance(words, str) else rows
 
     @property
@@ -120,23 +123,16 @@ class Vectors:
         """The search over all rows, built on first use."""
         return Search(self.matrix, self.vocabulary.words)
 
+    @property
+    def learned(self) -> Any:
+        """The matrix as the recipe learned it: without the share of the n-grams, which ``subwords.blend`` added."""
+        if self.subwords is None or not self.subwords.blend:
+            return self.matrix
+        return self.matrix - np.float32(self.subwords.blend) * self.subwords.compose(self.vocabulary.words)
+
     def numbers(self, words: Iterable[str], missing: str = "error") -> list[int]:
         """Return the row of each word; an unknown one raises, is left out (``skip``) or is -1 (``zero``)."""
-        if missing not in MISSING:
-            raise FirthianError(f"`missing` must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
-        numbers: list[int] = []
-        for word in as_list(words):
-            if not isinstance(word, str):
-                raise FirthianError(f"expected a word, got {str(word)[:40]!r}", hint="pass a string such as 'tea'")
-            number = self.vocabulary.get(word)
-            if number < 0:
-                if missing == "error":
-                    raise self.vocabulary.unknown(word)
-                if word in self.missed or len(self.missed) < MOST_MISSED:
-                    self.missed[word] += 1
-            if number >= 0 or missing == "zero":
-                numbers.append(number)
-        return numbers
+        return find_rows(self, words, missing)[1]
 
     # Neighbors
 
@@ -145,7 +141,7 @@ class Vectors:
         positive: Any = (),
         negative: Any = (),
         topn: int = 10,
-        missing: str = "error",
+        missing: str = "compose",
         restrict_vocab: int | None = None,
     ) -> Neighbors:
         """Return the words nearest by cosine to the mean of ``positive`` words minus ``negative`` ones.
@@ -158,23 +154,23 @@ class Vectors:
         for items, sign in ((positive, 1), (negative, -1)):
             for item in as_list(items):
                 if isinstance(item, str):
-                    numbers = self.numbers([item], missing)
-                    query += sign * self.searcher.unit_rows(numbers).sum(axis=0)
-                    excluded += [number for number in numbers if number >= 0]
+                    found = look_up(self, [item], missing, unit=True)
+                    query += sign * found.vectors.sum(axis=0)
+                    excluded += [number for number in found.numbers if number >= 0]
                 else:
                     query += sign * scale_to_unit(self._checked(item)).sum(axis=0)
         return self._named(self.searcher.nearest(scale_to_unit(query[None]), topn, [excluded], limit=restrict_vocab))[0]
 
     def most_similar_many(
-        self, words: Iterable[str], topn: int = 10, missing: str = "error", restrict_vocab: int | None = None
+        self, words: Iterable[str], topn: int = 10, missing: str = "compose", restrict_vocab: int | None = None
     ) -> list[Neighbors]:
-        """Return the neighbors of each word; an unknown word has an empty list."""
-        numbers = self.numbers(words, _zero(missing))
+        """Return the neighbors of each word; one that is left out or zero has an empty list."""
+        listed = as_list(words)
         results: list[list[tuple[int, float]]] = []
-        for batch in self.searcher.batches(len(numbers)):
-            excluded = [[number] if number >= 0 else [] for number in numbers[batch]]
-            queries = self.searcher.unit_rows(numbers[batch])
-            results += self.searcher.nearest(queries, topn, excluded, limit=restrict_vocab)
+        for batch in self.searcher.batches(len(listed)):
+            found = look_up(self, listed[batch], _zero(missing), unit=True)
+            excluded = [[number] if number >= 0 else [] for number in found.numbers]
+            results += self.searcher.nearest(found.vectors, topn, excluded, limit=restrict_vocab)
         return self._named(results)
 
     def nearest_to(self, vectors: Any, topn: int = 10, restrict_vocab: int | None = None) -> Any:
@@ -202,34 +198,32 @@ class Vectors:
         """Complete many analogies at once."""
         if method not in ANALOGY_METHODS:
             raise FirthianError(f"there is no analogy method {method!r}", hint=suggest(method, ANALOGY_METHODS))
-        triples = [self.numbers(question) for question in questions]
-        if any(len(triple) != 3 for triple in triples):
+        if any(len(as_list(question)) != 3 for question in questions):
             raise FirthianError("a question must have three words", hint="pass a, b and c of: a is to b as c is to …")
         combine = None
         if method == "3cosmul":
             scale, offset = cosines_to_unit(self.matrix)
             combine = partial(three_cos_mul, scale=scale, offset=offset)
         results: list[list[tuple[int, float]]] = []
-        for batch in self.searcher.batches(len(triples), 1 if combine is None else 3):
-            a, b, c = (self.searcher.unit_rows([triple[place] for triple in triples[batch]]) for place in range(3))
+        for batch in self.searcher.batches(len(questions), 1 if combine is None else 3):
+            found = [look_up(self, [q[place] for q in questions[batch]], "compose", unit=True) for place in range(3)]
+            a, b, c = (part.vectors for part in found)
+            excluded = [[n for n in rows if n >= 0] for rows in zip(*(part.numbers for part in found), strict=True)]
             queries = scale_to_unit(b - a + c) if combine is None else np.stack([b, c, a])
-            results += self.searcher.nearest(queries, topn, triples[batch], limit=restrict_vocab, combine=combine)
+            results += self.searcher.nearest(queries, topn, excluded, limit=restrict_vocab, combine=combine)
         return self._named(results)
 
-    def similarity(self, first: str, second: str, missing: str = "error") -> float:
+    def similarity(self, first: str, second: str, missing: str = "compose") -> float:
         """Return the cosine of two words."""
-        numbers = self.numbers([first, second], _zero(missing))
-        left, right = self.searcher.unit_rows(numbers)
+        left, right = look_up(self, [first, second], _zero(missing), unit=True).vectors
         return float(left @ right)
 
-    def doesnt_match(self, words: Iterable[str], missing: str = "error") -> str:
+    def doesnt_match(self, words: Iterable[str], missing: str = "compose") -> str:
         """Return the word farthest from the mean of all."""
-        listed = list(words)
-        known = [word for word, number in zip(listed, self.numbers(listed, _zero(missing)), strict=True) if number >= 0]
-        if not known:
+        found = look_up(self, words, "skip" if missing == "zero" else missing, unit=True)
+        if not found.words:
             raise FirthianError("none of the words is in the vocabulary", hint="pass at least three words")
-        rows = self.searcher.unit_rows(self.numbers(known))
-        return known[int(np.argmin(rows @ rows.mean(axis=0)))]
+        return found.words[int(np.argmin(found.vectors @ found.vectors.mean(axis=0)))]
 
     def document_vector(
         self,
@@ -237,12 +231,13 @@ class Vectors:
         *,
         weighting: str = "mean",
         smoothing: float = 1e-3,
-        missing: str = "skip",
+        missing: str = "compose",
         tokenizer: Tokenizer | None = None,
     ) -> Array:
         """Return the mean vector of a text, or of a list of tokens; zeros if it has no known words.
 
-        A text is tokenized as the corpus was. ``weighting="sif"`` weighs frequent words less (Arora, Liang and
+        A text is tokenized as the corpus was. Unknown words are composed if the vectors have subwords, and otherwise left
+        out. ``weighting="sif"`` weighs frequent words less (Arora, Liang and
         Ma 2017; ``smoothing`` is their a).
         """
         return document_vector(self, text, weighting, smoothing, missing, tokenizer)

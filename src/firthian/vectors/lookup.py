@@ -1,0 +1,108 @@
+"""Words of a query: the rows of known ones, the composed vectors of unknown ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from firthian.arrays import Array
+from firthian.errors import FirthianError, UnknownWordError, suggest
+from firthian.vectors.rows import as_list, dense_rows, scale_to_unit
+
+if TYPE_CHECKING:
+    from firthian.vectors.vectors import Vectors
+
+#: What becomes of unknown words: composed of their n-grams (an error if that is not possible), an error, left out, or zeros.
+MISSING = ("compose", "error", "skip", "zero")
+
+#: A service that looks up any text must not fill memory with the words it has not.
+MOST_MISSED = 10_000
+
+#: N-grams that are named when a vector is composed.
+_NAMED = 4
+
+
+class Found(NamedTuple):
+    """Words that were looked up: their rows in the matrix, -1 for unknown ones, and their vectors."""
+
+    words: list[str]
+    numbers: list[int]
+    vectors: Array
+
+
+def note(counter: Counter[str], words: Iterable[str]) -> None:
+    """Count words; new ones only while there are fewer than MOST_MISSED."""
+    for word in words:
+        if word in counter or len(counter) < MOST_MISSED:
+            counter[word] += 1
+
+
+def find_rows(vectors: Vectors, words: Iterable[str], missing: str) -> tuple[list[str], list[int]]:
+    """Return the words that are kept and their rows; unknown ones raise, are left out (``skip``), or have -1."""
+    if missing not in MISSING:
+        raise FirthianError(f"`missing` must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
+    kept: list[str] = []
+    numbers: list[int] = []
+    for word in as_list(words):
+        if not isinstance(word, str):
+            raise FirthianError(f"expected a word, got {str(word)[:40]!r}", hint="pass a string such as 'tea'")
+        number = vectors.vocabulary.get(word)
+        if number < 0:
+            if missing == "error" or (missing == "compose" and vectors.subwords is None):
+                raise vectors.vocabulary.unknown(word)
+            note(vectors.missed, [word])
+        if number >= 0 or missing in ("compose", "zero"):
+            kept.append(word)
+            numbers.append(number)
+    return kept, numbers
+
+
+def look_up(vectors: Vectors, words: Iterable[str], missing: str, unit: bool = False) -> Found:
+    """Return the vectors of words, scaled to length 1 if ``unit``; ``compose`` raises if no n-gram of a word is known."""
+    kept, numbers = find_rows(vectors, words, missing)
+    if unit:
+        rows = vectors.searcher.unit_rows(numbers)
+    else:
+        places = np.array(numbers, dtype=np.int64)
+        rows = dense_rows(vectors.matrix, np.maximum(places, 0))
+        rows[places < 0] = 0
+    unknown = [at for at, number in enumerate(numbers) if number < 0] if missing == "compose" else []
+    if unknown and vectors.subwords is not None:
+        composed = vectors.subwords.compose([kept[at] for at in unknown])
+        for at, row in zip(unknown, composed, strict=True):
+            if not row.any():
+                raise cannot_compose(kept[at])
+            note(vectors.composed, [kept[at]])
+        rows[unknown] = scale_to_unit(composed) if unit else composed
+    return Found(kept, numbers, rows)
+
+
+def can_compose(vectors: Vectors, word: str) -> bool:
+    """Return whether an unknown word has a composed vector."""
+    return vectors.subwords is not None and bool(vectors.subwords.compose([word]).any())
+
+
+def cannot_compose(word: str) -> UnknownWordError:
+    """Build the error for a word none of whose n-grams is known."""
+    return UnknownWordError(
+        f"{word[:40]!r} is not in the vocabulary, and none of its n-grams is known",
+        hint="check its spelling and case",
+    )
+
+
+def explain(vectors: Vectors, word: str) -> str:
+    """Return a line that says of which n-grams the vector of an unknown word is composed, and close known spellings.
+
+    Empty for a known word.
+    """
+    if word in vectors.vocabulary or vectors.subwords is None:
+        return ""
+    parts = vectors.subwords.parts(word)
+    named = ", ".join(f"{ngram} {share:.0%}" for ngram, share in parts[:_NAMED])
+    more = ", …" if len(parts) > _NAMED else ""
+    close = vectors.vocabulary.unknown(word).hint
+    ending = f"; {close}" if close.startswith("did") else ""
+    return f"{word[:40]!r} is not in the vocabulary; its vector is composed of {named}{more}{ending}"
