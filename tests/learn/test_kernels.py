@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firthian.kernels.lasso import descend
+from firthian.kernels.regression import descend
 from firthian.kernels.sparse import inner_products, times_dense
 from firthian.learn.linalg.operators import Centered, DenseOperator, SideBySide, SparseOperator
 from firthian.runtime.run import Run

@@ -211,7 +211,7 @@ def test_no_tokenizer_is_imported_because_a_file_names_it(name: str, tmp_path: P
 
 @pytest.mark.parametrize("dimensions", [1, 3, 20, 301])
 def test_the_kernel_for_one_query_is_its_twin(dimensions: int) -> None:
-    from firthian.kernels.cosines import scaled_products
+    from firthian.kernels.analogies import scaled_products
 
     random = np.random.default_rng(dimensions)
     matrix = random.normal(size=(50, dimensions)).astype(np.float32)

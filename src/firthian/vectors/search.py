@@ -110,7 +110,7 @@ class Search:
         scores = np.empty(rows, dtype=np.float32)
         compiled = len(self.norms) >= KERNEL_ROWS and self.matrix.flags.c_contiguous
         if compiled:
-            from firthian.kernels.cosines import scaled_products
+            from firthian.kernels.analogies import scaled_products
 
         def fill(first: int) -> None:
             here = slice(first, min(first + ONE_QUERY_ROWS, rows))

@@ -95,7 +95,7 @@ class SparseCoding:
         return unit_rows(np.asarray(rows, dtype=np.float32))
 
     def _improve_codes(self, points: Array, dictionary: Array, codes: Array, run: Run) -> None:
-        from firthian.kernels.lasso import descend
+        from firthian.kernels.regression import descend
 
         gram = inner(dictionary.T, dictionary.T, run).astype(np.float32)
         turned = np.ascontiguousarray(dictionary.T)
