@@ -25,7 +25,7 @@ from firthian.adapt.base import (
 )
 from firthian.adapt.checks import ParameterError
 from firthian.adapt.documents import Examples, is_ngram
-from firthian.adapt.learner import Rule
+from firthian.adapt.learner import INNER, Rule
 from firthian.adapt.vectors import InitialPhi, OneHotPhi
 from firthian.arrays import Array
 from firthian.errors import suggest
@@ -92,8 +92,9 @@ class RPAClassifier(DocumentClassifier):
     lam : penalty on moving word vectors, relative to the classifier. Infinity keeps the vectors fixed (PA-II). ``auto``
         is 0.002 divided by the mean squared length of the nonzero initial vectors, so their scale does not matter.
     passes : passes of ``fit`` over the examples.
-    inner : ``anchored`` minimizes the problem of each example; ``walking`` is Algorithm 1 as printed in the paper.
-    max_inner, tol : stopping criteria of the inner loop.
+    inner : ``anchored`` minimizes the problem of each example exactly; ``walking`` is Algorithm 1 as printed in the paper;
+        ``phi-first`` is the same loop with the vectors' step first.
+    max_inner, tol : stopping criteria of the loop of ``walking`` and ``phi-first``.
     averaged : predict with the average, over all examples, of the classifier and of the vectors.
     class_weight : None, ``balanced`` (C by inverse class frequency), or a dict of factors of C.
     multi_class : ``ovr`` (one against the rest, each class with its own vectors) or ``shared`` (one set of vectors).
@@ -124,9 +125,9 @@ class RPAClassifier(DocumentClassifier):
         C: Cost = 0.01,
         lam: Annotated[float | str, Option("penalty on moving vectors; inf keeps them", words=("auto",))] = "auto",
         passes: Passes = 5,
-        inner: Annotated[str, Option("inner loop", choices=("anchored", "walking"))] = "anchored",
-        max_inner: Annotated[int, Option("most steps of the inner loop", low=1)] = 50,
-        tol: Annotated[float, Option("relative tolerance of the inner loop", low=0)] = 1e-6,
+        inner: Annotated[str, Option("solver of one example's problem", choices=INNER)] = "anchored",
+        max_inner: Annotated[int, Option("most steps of the loop of Algorithm 1", low=1)] = 50,
+        tol: Annotated[float, Option("relative tolerance of that loop", low=0)] = 1e-6,
         averaged: Averaged = True,
         class_weight: Any = None,
         multi_class: MultiClass = "ovr",

@@ -14,6 +14,10 @@ from firthian.runtime.executor import Threads
 from firthian.runtime.run import one_blas_thread
 
 
+#: anchored: the minimum of problem (1); walking: Algorithm 1 as printed; phi-first: the same with the step of Phi first.
+INNER = ("anchored", "walking", "phi-first")
+
+
 @dataclass(frozen=True)
 class Rule:
     """The update rule: parameters of problem (1) and of its inner loop."""
@@ -131,25 +135,25 @@ class Learner:
             setattr(self, name, np.pad(value, widths))
 
     def learn(self, examples: Examples, y: Array, cost: Array, rule: Rule, orders: Iterable[Array]) -> None:
-        """Pass over the examples in each of the orders; ``y`` is ±1, or the class number if Phi is shared."""
+        """Pass over the examples in each of the orders; ``y`` is the class number, 0 or 1 unless Phi is shared."""
         from firthian.kernels import adapt as kernel
 
         matrix = examples.matrix
         words, columns = _used_columns(matrix)
         phi, phi_drift = self.phi.take(words)
         one_hot = self.v.shape[-1] > 0
-        v = np.ascontiguousarray(self.v[..., words]) if one_hot else self.v
-        v_drift = np.ascontiguousarray(self.v_drift[..., words]) if one_hot else self.v_drift
-        none = [np.zeros((0,) * a.ndim, a.dtype) for a in (phi, self.w, v)]
-        drifts = [phi_drift, self.w_drift, v_drift] if rule.averaged else none
-        sweep = kernel.sweep_shared if self.w.ndim == 2 else kernel.sweep
+        weights = [np.atleast_2d(array) for array in (self.w, self.v, self.w_drift, self.v_drift)]
+        w, v, w_drift, v_drift = weights
+        if one_hot:
+            v, v_drift = np.ascontiguousarray(v[:, words]), np.ascontiguousarray(v_drift[:, words])
+        drifts = (phi_drift, w_drift, v_drift)
+        if not rule.averaged:
+            drifts = tuple(np.zeros((0, 0), a.dtype) for a in drifts)
+        data = (matrix.indptr.astype(np.int64), columns, matrix.data, examples.hot, y.astype(np.int64), cost)
+        settings = (INNER.index(rule.inner), float(rule.lam), rule.max_inner, rule.tol)
         for order in orders:
             tally = np.zeros(4)
-            self.clock = sweep(
-                matrix.indptr.astype(np.int64), columns, matrix.data, examples.hot, y, cost,
-                float(rule.lam), order, rule.inner == "anchored", rule.max_inner, rule.tol,
-                phi, self.w, v, *drifts, self.clock, tally,
-            )  # fmt: skip
+            self.clock = kernel.sweep(data, order, settings, (phi, w, v), drifts, self.clock, tally)
             self.history.append(
                 {
                     "examples": int(order.size),
@@ -161,8 +165,8 @@ class Learner:
             )
         self.phi.put(words, phi, phi_drift)
         if one_hot:
-            self.v[..., words] = v
-            self.v_drift[..., words] = v_drift
+            weights[1][:, words] = v
+            weights[3][:, words] = v_drift
 
     def weights(self, averaged: bool) -> tuple[Array, Array]:
         """Return w and v, or their averages."""
@@ -261,7 +265,7 @@ class Ensemble:
         self._scores.clear()
         if self.multi_class == "shared":
             factors = class_factors(codes, self.classes, weights)
-            self.learners[0].learn(examples, codes.astype(np.int64), cost * factors, rule, orders)
+            self.learners[0].learn(examples, codes, cost * factors, rule, orders)
             return
 
         def task(number: int) -> None:
@@ -269,7 +273,7 @@ class Ensemble:
             # One against the rest is a problem of two classes; balance those.
             balanced = mine.astype(np.int64) if weights == "balanced" else codes
             factors = class_factors(balanced, 2 if weights == "balanced" else self.classes, weights)
-            self.learners[number].learn(examples, np.where(mine, 1.0, -1.0), cost * factors, rule, orders)
+            self.learners[number].learn(examples, mine, cost * factors, rule, orders)
 
         for _ in Threads(workers).map(task, range(len(self.learners))):
             pass
