@@ -190,7 +190,7 @@ def test_adapt_searches(tmp_path, labeled, firth):
         (["-C", "0"], "firth: -C must be larger than 0"),
         (["--cost", "-1"], "firth: --cost must be larger than 0"),
         (["-C", "inf"], "hard margin"),
-        (["--lam", "0"], "lam must be auto or larger than 0"),
+        (["--lam", "0"], "--lam must be larger than 0, got 0.0"),
         (["-v", "nowhere"], "neither vectors nor random"),
         (["--label-column", "stars"], "no column 'stars'"),
     ],

@@ -89,6 +89,7 @@ def test_the_estimator_is_left_alone(two_topics):
         (["a", "a", "b", "b"], {"C": [1.0]}, 5, "5 folds for 4 examples"),
         (["a", "a", "b", "b"], {"min_count": [1]}, 2, "min_count cannot be searched"),
         (["a", "a", "b", "b"], {"C": []}, 2, "no value for C"),
+        (["a", "a", "b", "b"], {"C": 5}, 2, "needs a list of values for C, got 5"),
         (["a", "a", "b", "b"], {"C": [0.0]}, 2, "C must be larger"),
         (["a", "a", "b", "b"], {"passes": [0, 5]}, 2, "passes must be an integer of at least 1, got 0"),
         (["a", "a", "b", "b"], {"passes": [2.5]}, 2, "passes must be an integer of at least 1, got 2.5"),

@@ -21,6 +21,14 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real)
 
 
+def check_scale(name: str, value: Any, hint: str) -> None:
+    """Raise if C or lam is not positive, or so small or large that updates vanish or overflow in single precision."""
+    if is_number(value) and not value > 0:
+        raise ParameterError(f"`{name}` must be larger than 0, got {value!r}", hint=hint)
+    if is_number(value) and not (1e-20 <= value <= 1e20 or math.isinf(value)):
+        raise ParameterError(f"`{name}` must be from 1e-20 to 1e20, got {value!r}", hint=hint)
+
+
 def kind_of(X: Any) -> str:
     """Return whether documents are ``texts``, lists of ``tokens`` or a ``matrix``.
 
@@ -48,14 +56,13 @@ def check_parameters(model: Any) -> None:
 
     The check is strict, since an estimator of scikit-learn keeps its parameters as they were passed.
     """
-    if is_number(model.C) and not model.C > 0:
-        raise ParameterError(f"`C` must be larger than 0, got {model.C!r}", hint="the default is a good start")
-    if is_number(model.C) and math.isinf(model.C):
+    if is_number(model.C) and math.isinf(model.C) and model.C > 0:
         raise ParameterError(
             "`C` must be finite",
             hint="infinite C is the hard margin, which has no solution if w or a document's vector is zero, "
             "and w starts at zero (Remark 1 of the paper); use a large C such as 1e6",
         )
+    check_scale("C", model.C, "the default is a good start")
     for name, option in declared(type(model)).items():
         try:
             option.check(getattr(model, name), strict=True)

@@ -23,7 +23,7 @@ from firthian.adapt.base import (
     Weighting,
     check_is_fitted,
 )
-from firthian.adapt.checks import ParameterError
+from firthian.adapt.checks import ParameterError, check_scale
 from firthian.adapt.documents import Examples, is_ngram
 from firthian.adapt.learner import INNER, Rule
 from firthian.adapt.vectors import InitialPhi, OneHotPhi
@@ -156,10 +156,7 @@ class RPAClassifier(DocumentClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.lam != "auto" and not float(self.lam) > 0:
-            raise ParameterError(
-                f"`lam` must be auto or larger than 0, got {self.lam!r}", hint="infinity keeps the vectors fixed"
-            )
+        check_scale("lam", self.lam, "auto is a good start, and infinity keeps the vectors fixed")
 
     def _initial_phi(self) -> InitialPhi:
         first = super()._initial_phi()

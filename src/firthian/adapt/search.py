@@ -137,6 +137,8 @@ def _checked(estimator: DocumentClassifier, grid: dict[str, Sequence[Any]]) -> d
     for name, values in grid.items():
         if name not in known:
             raise ParameterError(f"`{name}` cannot be searched", hint=suggest(name, known))
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            raise ParameterError(f"the grid needs a list of values for `{name}`, got {values!r}", hint="use brackets")
         if not len(values):
             raise ParameterError(f"the grid has no value for {name}", hint="add one or more")
     for number in grid.get("passes", ()):
