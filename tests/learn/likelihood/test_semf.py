@@ -10,7 +10,16 @@ from firthian.errors import FirthianError
 from firthian.learn.likelihood import losses
 from firthian.learn.likelihood import model as ef
 from firthian.learn.likelihood.model import Factors
-from firthian.learn.likelihood.semf import Analogies, AnalogyLoss, Supervised, SupervisedEMF, read_analogies, semf
+from firthian.learn.likelihood.semf import (
+    Analogies,
+    AnalogyLoss,
+    Supervised,
+    SupervisedEMF,
+    _add_slopes,
+    fit_metric,
+    read_analogies,
+    semf,
+)
 from firthian.learn.likelihood.updates import LEAST_DAMPING, auto_damping
 from firthian.runtime.run import Run
 from tests.learn.common import counts_of, random_counts
@@ -120,3 +129,60 @@ def test_bad_files_are_reported(tmp_path):
         read_analogies(path, counts)
     with pytest.raises(FirthianError):
         read_analogies(tmp_path / "missing.txt", counts)
+
+
+def planted_relation(pairs=24, dimension=12, seed=0):
+    """Vectors of words a_i and b_i = a_i + offset + noise, where noise is in a few directions, and the same for all pairs."""
+    rng = np.random.default_rng(seed)
+    offset, scale = rng.normal(0, 1, dimension), np.where(np.arange(dimension) < 3, 1.5, 0.05)
+    first = rng.normal(0, 1, (pairs, dimension))
+    second = first + offset + rng.normal(0, 1, (pairs, dimension)) * scale
+    others = rng.normal(0, 1, (200, dimension)) + np.where(rng.random((200, 1)) < 0.5, offset, 0)
+    words = np.concatenate([first, second, others]).astype(np.float32)
+    return words, lambda ids: np.array([[i, pairs + i, j, pairs + j] for i in ids for j in ids if i != j])
+
+
+def answered(words, questions):
+    unit = words / np.linalg.norm(words, axis=1, keepdims=True)
+    a, b, c, d = questions.T
+    scores = (unit[b] - unit[a] + unit[c]) @ unit.T
+    for given in (a, b, c):
+        scores[np.arange(len(a)), given] = -np.inf
+    return float((scores.argmax(axis=1) == d).mean())
+
+
+def test_a_taught_metric_helps_pairs_that_were_not_taught():
+    words, questions = planted_relation()
+    taught, asked = questions(range(12)), questions(range(12, 24))
+    moved = words @ fit_metric(words, taught, 0.1)
+    assert answered(moved, asked) > answered(words, asked) + 0.1
+    # a strong penalty leaves everything where it is
+    np.testing.assert_allclose(fit_metric(words, taught, 1e6), np.eye(12), atol=1e-3)
+
+
+def test_the_metrics_gradient_is_its_derivative():
+    words, questions = planted_relation(pairs=4)
+    unit = words / np.linalg.norm(words, axis=1, keepdims=True)
+    slopes = np.zeros_like(unit)
+    _add_slopes(unit, questions(range(4)), slopes)
+    towards = np.random.default_rng(1).normal(0, 1, unit.shape).astype(np.float32)
+    values = [
+        _add_slopes(unit + np.float32(step) * towards, questions(range(4)), np.zeros_like(unit))
+        for step in (1e-3, -1e-3)
+    ]
+    assert (values[0] - values[1]) / 2e-3 == pytest.approx(float((slopes * towards).sum()), rel=1e-2)
+
+
+@pytest.mark.parametrize("recipe", ["semf", "emf-amemf"])
+def test_a_taught_metric_keeps_the_likelihood_of_the_counts(tmp_path, recipe):
+    _, counts = random_counts(40, seed=3)
+    words = counts.vocabulary.words
+    path = tmp_path / "questions.txt"
+    path.write_text("".join(" ".join(words[n] for n in row) + "\n" for row in QUESTIONS))
+    options = {"center": False} if recipe == "semf" else {}
+    plain = ft.train(counts, recipe, vector_size=6, **options)
+    taught = ft.train(counts, recipe, vector_size=6, analogies=str(path), teach="metric", **options)
+    assert taught.provenance.stats["analogies"] == 3
+    assert taught.provenance.stats["metric_change"] > 0.1
+    assert not np.allclose(taught.matrix, plain.matrix, atol=0.05)
+    np.testing.assert_allclose(taught.matrix @ taught.contexts.T, plain.matrix @ plain.contexts.T, atol=1e-3)

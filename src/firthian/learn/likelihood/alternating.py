@@ -220,7 +220,7 @@ def _objective(values: Array, factors: Factors, ridge: float, sweeps: int) -> fl
     if not np.isfinite(total):
         raise FirthianError(
             f"the objective is not a number after {sweeps} sweeps",
-            hint="raise `damping` (such as `damping=1`) or `ridge`, set `step=newton`, or lower `rate`",
+            hint="raise `damping` (such as `damping=1`) or `ridge`, or set `step=newton`",
         )
     return total
 

@@ -19,7 +19,7 @@ from firthian.learn.likelihood.alternating import FactorModel, Ridge, make_solut
 from firthian.learn.likelihood.losses import Gradient, Loss
 from firthian.learn.likelihood.model import Factors, Side
 from firthian.learn.likelihood.pairs import SeenPairs
-from firthian.learn.likelihood.semf import SupervisedEMF
+from firthian.learn.likelihood.semf import SupervisedEMF, teach_metric
 from firthian.learn.likelihood.updates import Update
 from firthian.learn.linalg.tall import eigh, inner
 from firthian.learn.recipe import Combine
@@ -73,7 +73,7 @@ class AMEMF:
         objective = sweep(
             model, factors, losses.Exact(), InnerLoop(self.tolerance, taught), self.epochs, self.ridge, run
         )
-        return make_solution(model, factors, objective, self.combine, {"unseen": "exact"})
+        return teach_metric(model, make_solution(model, factors, objective, self.combine, {"unseen": "exact"}))
 
 
 class InnerLoop(Update):

@@ -2,6 +2,9 @@
 
 A question a : b = c : d makes u_b - u_a + u_c a second vector of the word d, so the counts of d should be likely
 under it, too: L = L(X, U C') + lambda · sum L(X_d, (u_b - u_a + u_c) C'). Each question is one more row of the problem.
+
+This moves the words of the questions only. But L(X, U C') is the same for U A and C A⁻ᵀ with any matrix A: counts determine the
+vectors up to a linear map, on which cosines depend. ``teach=metric`` chooses the map by the questions, and all words move.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from firthian.learn.likelihood.alternating import (
     Alternating,
     Center,
     Damping,
+    FactorModel,
     PriorEvents,
     Ridge,
     SampledZeros,
@@ -35,7 +39,16 @@ from firthian.learn.recipe import Combine, Smoothing
 from firthian.learn.solver import Solution
 from firthian.options import Option
 from firthian.runtime.memory import Problem, show_size
-from firthian.runtime.run import Run
+from firthian.runtime.run import Run, one_blas_thread
+
+#: Cosines are multiplied by this before the softmax that chooses a metric.
+SHARPNESS = 20.0
+
+#: The metric shrinks no direction more than this, so that it can be inverted.
+LEAST_SCALE = 0.1
+
+#: The most frequent words that may be wrong answers, and the questions whose scores are in memory together.
+MOST_CANDIDATES, QUESTIONS_AT_ONCE = 10_000, 256
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,22 @@ class Analogies:
 
     ids: Array
     unknown: int
+
+    def stats(self) -> dict[str, Any]:
+        """Return statistics for the record."""
+        return {"analogies": len(self.ids), "unknown_analogies": self.unknown}
+
+
+class TaughtMetric(NegativeSampling):
+    """Plain EMF, and the analogies that choose its metric after the fit."""
+
+    def __init__(self, model: NegativeSampling, analogies: Analogies, ridge: float) -> None:
+        vars(self).update(vars(model))
+        self.analogies, self.metric_ridge = analogies, ridge
+
+    def stats(self) -> dict[str, Any]:
+        """Return statistics for the record."""
+        return {**super().stats(), **self.analogies.stats()}
 
 
 class SupervisedEMF:
@@ -87,8 +116,7 @@ class SupervisedEMF:
 
     def stats(self) -> dict[str, Any]:
         """Return statistics for the record."""
-        analogies = self.analogies
-        return {**self.model.stats(), "analogies": len(analogies.ids), "unknown_analogies": analogies.unknown}
+        return {**self.model.stats(), **self.analogies.stats()}
 
     def combined(self, factors: Factors) -> Array:
         """Return u_b - u_a + u_c of each question."""
@@ -166,7 +194,7 @@ class Supervised(Alternating):
         """Fit the model from its own start."""
         if isinstance(model, SupervisedEMF):
             model.check_memory(dimension, run)
-        return super().solve(model, dimension, run)
+        return teach_metric(model, super().solve(model, dimension, run))
 
     def loss_for(self, model: SweptModel, factors: Factors) -> Loss:
         """Return the loss to minimize."""
@@ -178,7 +206,20 @@ def semf(
     counts: Counts,
     run: Run,
     analogies: Annotated[str, Option("file of questions to learn from; empty: plain EMF")] = "",
-    lambda_: Annotated[float, Option("weight of an analogy relative to a word's own counts", low=0)] = 0.05,
+    teach: Annotated[
+        str,
+        Option(
+            "what analogies change: the vectors of their words, as in the paper, or the metric of all words",
+            choices=("vectors", "metric"),
+        ),
+    ] = "vectors",
+    lambda_: Annotated[
+        float,
+        Option("weight of an analogy relative to a word's own counts", low=0, only_with=("teach", "vectors")),
+    ] = 0.05,
+    metric_ridge: Annotated[
+        float, Option("penalty on changing the metric", low=1e-6, only_with=("teach", "metric"))
+    ] = 0.3,
     negative: Negative = 6.0,
     ns_exponent: Smoothing = 0.6,
     truncate_counts: TruncateCounts = "none",
@@ -188,7 +229,87 @@ def semf(
     model = NegativeSampling(counts, run, negative, ns_exponent, truncate_counts, diagonal)
     if not analogies:
         return model
-    return SupervisedEMF(model, read_analogies(Path(analogies), counts), lambda_)
+    questions = read_analogies(Path(analogies), counts)
+    if teach == "metric":
+        return TaughtMetric(model, questions, metric_ridge)
+    return SupervisedEMF(model, questions, lambda_)
+
+
+def teach_metric(model: FactorModel, solution: Solution) -> Solution:
+    """Return the solution in the metric that the model's analogies choose; unchanged if it has none."""
+    if not isinstance(model, TaughtMetric):
+        return solution
+    metric = fit_metric(solution.words, model.analogies.ids, model.metric_ridge)
+    extras = dict(solution.extras)
+    if "mean_vector" in extras:
+        extras["mean_vector"] = extras["mean_vector"] @ metric
+    # u·c, and with it the likelihood of the counts, stays the same
+    contexts = solution.contexts
+    if contexts is not None:
+        contexts = (contexts @ np.linalg.inv(metric.astype(np.float64)).T).astype(np.float32)
+    change = float(np.linalg.norm(metric - np.eye(len(metric))))
+    return replace(
+        solution,
+        words=solution.words @ metric,
+        contexts=contexts,
+        extras=extras,
+        stats={**solution.stats, "metric_change": change},
+    )
+
+
+def fit_metric(words: Array, questions: Array, ridge: float) -> Array:
+    """Return the matrix A with which the vectors ``words @ A`` answer the questions (ids of a, b, c, d) best.
+
+    It minimizes the cross-entropy of the answers under a softmax of the scores of 3CosAdd, plus ridge/2·|A - I|². Wrong answers
+    are the frequent words and those of other questions.
+    """
+    from scipy.optimize import minimize
+
+    chosen = np.union1d(np.arange(min(len(words), MOST_CANDIDATES)), questions)
+    questions = np.searchsorted(chosen, questions)
+    vectors = words[chosen]
+    vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    shape, identity = (vectors.shape[1],) * 2, np.eye(vectors.shape[1])
+
+    def objective(change: Array) -> tuple[float, Array]:
+        moved = vectors @ (identity + change.reshape(shape)).astype(np.float32)
+        lengths = np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-12)
+        unit = moved / lengths
+        slopes, total = np.zeros_like(unit), 0.0
+        for first in range(0, len(questions), QUESTIONS_AT_ONCE):
+            total += _add_slopes(unit, questions[first : first + QUESTIONS_AT_ONCE], slopes)
+        # the derivative of u/|u|
+        slopes = (slopes - (slopes * unit).sum(axis=1, keepdims=True) * unit) / lengths
+        gradient = (vectors.T @ slopes).astype(np.float64).ravel() / len(questions) + ridge * change
+        return total / len(questions) + 0.5 * ridge * float(change @ change), gradient
+
+    with one_blas_thread():
+        found = minimize(objective, np.zeros(identity.size), jac=True, method="L-BFGS-B", options={"maxiter": 30})
+        left, scales, right = np.linalg.svd(identity + found.x.reshape(shape))
+    metric: Array = ((left * np.maximum(scales, LEAST_SCALE)) @ right).astype(np.float32)
+    return metric
+
+
+def _add_slopes(unit: Array, questions: Array, slopes: Array) -> float:
+    """Return the cross-entropy of the answers to questions; add its derivative by ``unit`` to ``slopes``."""
+    a, b, c, d = questions.T
+    rows = np.arange(len(questions))
+    target = unit[b] - unit[a] + unit[c]
+    scores = np.float32(SHARPNESS) * (target @ unit.T)
+    for given in (a, b, c):
+        scores[rows, given] = -np.inf
+    scores -= scores.max(axis=1, keepdims=True)
+    answers = scores[rows, d].astype(np.float64)
+    np.exp(scores, out=scores)
+    sums = scores.sum(axis=1, keepdims=True)
+    scores /= sums
+    scores[rows, d] -= 1
+    scores *= np.float32(SHARPNESS)
+    slopes += scores.T @ target
+    back = scores @ unit
+    for ids, sign in ((a, -1), (b, 1), (c, 1)):
+        np.add.at(slopes, ids, np.float32(sign) * back)
+    return float((np.log(sums[:, 0]) - answers).sum())
 
 
 def read_analogies(path: Path, counts: Counts) -> Analogies:
