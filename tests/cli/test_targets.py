@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,47 @@ def test_no_verb_replaces_what_it_reads(firth: Firth, place: Path) -> None:
         firth("add", place / "v", place / "counts", "-o", place / target, "--force").complains(
             "is both source and target"
         )
+
+
+def test_devices_and_pipes_are_never_replaced(firth: Firth, place: Path) -> None:
+    os.mkfifo(place / "pipe.html")
+    device = place / "null.html"
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        os.mknod(device, 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+    (place / "corpus.txt").write_text("\n".join(TEXT))
+    for target in filter(Path.exists, (place / "pipe.html", device)):
+        kind = target.stat().st_mode
+        for command in (
+            ("convert", place / "v", target, "--to", "word2vec"),
+            ("map", place / "v", "-o", target),
+            ("evaluate", place / "v", "--html", target),
+            ("count", place / "corpus.txt", "-o", target),
+            ("train", place / "counts", "-o", target),
+            ("merge", place / "counts", place / "counts", "-o", target),
+        ):
+            result = firth(*command, "--force")
+            result.complains("is not a regular file", "another name")
+            assert "force" not in result.err
+            assert target.stat().st_mode == kind
+
+
+def test_targets_without_a_name_are_refused(firth: Firth, place: Path) -> None:
+    (place / "corpus.txt").write_text("\n".join(TEXT))
+    for target in ("/", f"{place}/.."):
+        for command in (
+            ("count", place / "corpus.txt"),
+            ("train", place / "counts"),
+            ("merge", *[place / "counts"] * 2),
+        ):
+            firth(*command, "-o", target, "--force").complains("cannot be an output", "name a new file")
+
+
+def test_a_link_to_itself_is_replaced_or_refused(firth: Firth, place: Path) -> None:
+    (place / "loop").symlink_to("loop")
+    firth("train", place / "counts", "-o", place / "loop").complains("already exists")
+    assert firth("train", place / "counts", "-o", place / "loop", "--force", "--dim", "2").code == 0
+    (place / "again").symlink_to("again")
+    assert firth("merge", place / "counts", place / "counts", "-o", place / "again", "--force").code == 0
 
 
 def test_counts_are_not_converted(firth: Firth, place: Path) -> None:

@@ -21,7 +21,11 @@ MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json", "firthi
 def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
     """Raise before any work if ``target`` may not be written."""
     path = Path(target)
+    check_name(path)
     if path.exists() or path.is_symlink():
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # A device or a pipe: never replaced, not even with `force`.
+            raise FirthianError(f"{path} is not a regular file", hint="choose another name")
         if not force:
             raise FirthianError(f"{path} already exists", hint="choose another name or add `force`")
         if path.is_dir() and any(path.iterdir()) and kind_of(path) is None:
@@ -30,6 +34,12 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
             )
     check_parent(path)
     return path
+
+
+def check_name(path: Path) -> None:
+    """Raise if a path has no name of its own, such as / or .."""
+    if path.name in ("", ".."):
+        raise FirthianError(f"{path} cannot be an output", hint="name a new file or folder")
 
 
 def check_parent(path: Path) -> None:
@@ -58,7 +68,7 @@ def check_file(target: str | os.PathLike[str], force: bool = False) -> Path:
 
 def check_not_source(target: str | os.PathLike[str], source: Any) -> None:
     """Raise before any work if the result would replace its own source."""
-    if isinstance(source, str | os.PathLike) and Path(target).resolve() == Path(source).resolve():
+    if isinstance(source, str | os.PathLike) and os.path.realpath(target) == os.path.realpath(source):
         raise FirthianError(f"{target} is both source and target", hint="choose another name for the result")
 
 

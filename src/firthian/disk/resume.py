@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from firthian.disk.artifact import read_manifest, sha256, write_manifest
-from firthian.disk.atomic import check_folder, check_parent, locked, remove, repair, replace
+from firthian.disk.atomic import check_folder, check_name, check_parent, locked, remove, repair, replace
 from firthian.errors import BudgetError, FirthianError, from_os_error
 
 KIND = "unfinished work"
@@ -33,6 +33,7 @@ class PartialFolder:
     """The unfinished work on a target, which will be a folder with this manifest."""
 
     def __init__(self, target: Path, manifest: str) -> None:
+        check_name(target)
         self.target, self.manifest = target, manifest
         self.folder = target.absolute().with_name(target.name + ".partial")
         self.result = self.folder / "result"
