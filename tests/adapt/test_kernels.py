@@ -94,13 +94,11 @@ def test_the_walking_loop_forgets_what_c_asks_for():
 
 def test_the_step_of_phi_first_puts_documents_on_the_margin_and_keeps_w():
     # Figure 2 of the paper, at its C and lam.
-    X, y, phi = random_problem(4)
+    X, _, phi = random_problem(4)
     f, w = phi @ X[0], np.array([1.0, -1.0, 0.5, 2.0])
     y0 = -np.sign(w @ f)
     products = (w @ w, w @ f, f @ f, 0.0, 0.0, X[0] @ X[0])
-    moved = {
-        phi_first: kernel.walk(y0, products, 100.0, 0.5, phi_first, 50, 1e-6)[:5] for phi_first in (False, True)
-    }
+    moved = {phi_first: kernel.walk(y0, products, 100.0, 0.5, phi_first, 50, 1e-6)[:5] for phi_first in (False, True)}
     for a, b, _, p, q in moved.values():
         new_f = f + (p * w + q * f) * products[5]
         assert y0 * (a * w + b * f) @ new_f == pytest.approx(1, abs=0.01)

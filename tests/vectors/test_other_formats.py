@@ -210,7 +210,6 @@ def test_one_long_word_in_many_rows_of_parquet_is_held_once(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"\xba\x16\x4f\x2f" + bytes(100), "fastText model"),
         (bytes(100), "no known format"),
         (b"PK\x03\x04" + bytes(100), "damaged"),
         (b"PAR1" + bytes(100) + b"PAR1", "damaged"),

@@ -13,7 +13,6 @@ from firthian.arrays import Array
 from firthian.runtime.executor import Threads
 from firthian.runtime.run import one_blas_thread
 
-
 #: anchored: the minimum of problem (1); walking: Algorithm 1 as printed; phi-first: the same with the step of Phi first.
 INNER = ("anchored", "walking", "phi-first")
 
@@ -146,9 +145,9 @@ class Learner:
         w, v, w_drift, v_drift = weights
         if one_hot:
             v, v_drift = np.ascontiguousarray(v[:, words]), np.ascontiguousarray(v_drift[:, words])
-        drifts = (phi_drift, w_drift, v_drift)
+        drifts: tuple[Array, ...] = (phi_drift, w_drift, v_drift)
         if not rule.averaged:
-            drifts = tuple(np.zeros((0, 0), a.dtype) for a in drifts)
+            drifts = tuple(np.zeros((0, 0), drift.dtype) for drift in drifts)
         data = (matrix.indptr.astype(np.int64), columns, matrix.data, examples.hot, y.astype(np.int64), cost)
         settings = (INNER.index(rule.inner), float(rule.lam), rule.max_inner, rule.tol)
         for order in orders:

@@ -81,9 +81,7 @@ def solve_exactly(y: float, products: Products, cost: float, lam: float) -> Upda
 
 
 @njit(cache=True, nogil=True)
-def walk(
-    y: float, products: Products, cost: float, lam: float, phi_first: bool, most: int, tolerance: float
-) -> Update:
+def walk(y: float, products: Products, cost: float, lam: float, phi_first: bool, most: int, tolerance: float) -> Update:
     """Run Algorithm 1 as printed for one example; return ``(a, b, beta, p, q, steps)``.
 
     Each step starts from the latest values, so it is no minimization of problem (1) in one block. It stops when objective

@@ -13,7 +13,7 @@ from firthian.errors import FirthianError, from_os_error, suggest
 from firthian.text.compression import COMPRESSED_SUFFIXES
 from firthian.text.files import open_bytes
 from firthian.text.vocabulary import Vocabulary
-from firthian.vectors.formats import gensim, npz, parquet, spacy, static, viewers, word2vec
+from firthian.vectors.formats import fasttext_bin, gensim, npz, parquet, spacy, static, viewers, word2vec
 from firthian.vectors.formats.base import DUPLICATES, Format, is_ours
 from firthian.vectors.vectors import Vectors
 
@@ -37,6 +37,7 @@ FORMATS: tuple[Format, ...] = (
     word2vec.WORD2VEC_BINARY,
     word2vec.GLOVE,
     word2vec.FASTTEXT,
+    fasttext_bin.FORMAT,
     gensim.FORMAT,
     npz.FORMAT,
     parquet.FORMAT,
@@ -64,11 +65,6 @@ _REFUSED = (
         re.compile(rb"\x93NUMPY"),
         "is a bare numpy array, without words",
         "save both with numpy.savez(file, words=..., matrix=...)",
-    ),
-    (
-        re.compile(rb"\xba\x16\x4f\x2f"),
-        "is a fastText model",
-        "use its .vec file, or create one with: fasttext print-word-vectors",
     ),
 )
 
