@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import lzma
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+import firthian as ft
 from firthian import FirthianError, Vectors, Vocabulary
+from firthian.datasets import data_folder
+from firthian.evaluate.words import score_pairs
 from firthian.kernels.packing import pack
 from firthian.vectors import uncertainty as ask
 from firthian.vectors.formats import write_vectors
@@ -101,20 +105,68 @@ def test_a_word_that_is_asked_about_twice_is_the_same_in_every_draw():
         assert answer.probability == pytest.approx(truth[answer.word], abs=0.03)
 
 
-def test_product_kernel_is_the_integral_of_both_densities():
-    vectors = gaussian_vectors("full")
+@pytest.mark.parametrize("kind", ["packed", "full", "diagonal"])
+def test_product_kernel_is_the_integral_of_both_densities(kind):
+    vectors = gaussian_vectors(kind)
     full = ask.covariances(vectors, np.arange(len(WORDS)))
-
-    def log_kernel(i, j):
-        gap = vectors.matrix[i].astype(np.float64) - vectors.matrix[j]
-        return multivariate_normal.logpdf(gap, np.zeros(4), full[i] + full[j])
-
-    found = ask.product_kernel(vectors, "tea")
-    expected = [log_kernel(0, j) - (log_kernel(0, 0) + log_kernel(j, j)) / 2 for j in range(len(WORDS))]
+    gaps = vectors.matrix[0].astype(np.float64) - vectors.matrix
+    expected = [
+        multivariate_normal.logpdf(gap, np.zeros(4), full[0] + some) for gap, some in zip(gaps, full, strict=True)
+    ]
+    found = ask.product_kernel(vectors, np.zeros(len(WORDS), dtype=int), np.arange(len(WORDS)))
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
-    assert found[0] == pytest.approx(0, abs=1e-9)
+    # the same definition wherever it is used
+    pairs = np.array([[0, other] for other in range(len(WORDS))])
+    np.testing.assert_array_equal(score_pairs(vectors, pairs, "product-kernel"), found)
     best = ask.most_similar(vectors, "tea", 1, score="product-kernel")[0]
-    assert best.score == pytest.approx(np.sort(found)[-2])
+    assert best.score == pytest.approx(found[1:].max())
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """Bayesian vectors of 2 MB of Wikipedia, where rare words are uncertain."""
+    folder = data_folder()
+    packed = folder / "corpora" / "enwiki70m.txt.xz" if folder else None
+    if packed is None or not packed.is_file():
+        pytest.skip("the corpus enwiki70m is not here")
+    path = tmp_path_factory.mktemp("real")
+    with lzma.open(packed) as source:
+        (path / "text.txt").write_bytes(source.read(2_000_000).rpartition(b"\n")[0])
+    ft.train(path / "text.txt", "bayes", vector_size=15, epochs=5, counting={"max_vocab": 1500}).save(path / "vectors")
+    return path / "vectors"
+
+
+@pytest.mark.realdata
+def test_on_text_every_interval_contains_its_estimate(real, firth):
+    vectors = ft.load(real)
+    words, outside = vectors.vocabulary.words, 0
+    for word in (words[2], words[400], words[-1]):
+        found = vectors.most_similar_with_intervals(word, len(words), level=0.5)
+        scores = [item.score for item in found]
+        assert len(found) == len(words) - 1
+        assert scores == sorted(scores, reverse=True)
+        assert all(item.low <= item.score <= item.high for item in found)
+        outside += sum(not item.low <= item.cosine_of_means <= item.high for item in found)
+        # what is printed, too
+        for line in firth("neighbors", real, word, "--topn", "50").out.splitlines()[1:]:
+            score, low, high = (float(part.strip("[],")) for part in line.split()[:3])
+            assert low <= score <= high
+    # the cosine of the means is outside often enough for this to matter
+    assert outside > 100
+    score, low, high = (float(part.strip("[],")) for part in firth("similarity", real, words[2], words[-1]).out.split())
+    assert low <= score <= high
+    facts = json.loads(firth("similarity", real, words[2], words[-1], "--json").out)
+    assert facts["similarity"] == pytest.approx(vectors.similarity_estimate(words[2], words[-1]).median)
+    assert facts["cosine_of_means"] == pytest.approx(vectors.similarity(words[2], words[-1]))
+
+
+@pytest.mark.realdata
+def test_on_text_the_estimate_is_the_median_of_draws(real):
+    vectors = ft.load(real)
+    for first, second in ((0, 1499), (700, 1400), (300, 301), (1498, 1499), (50, 1200)):
+        drawn = np.median(drawn_cosines(vectors, first, second, 4000))
+        words = vectors.vocabulary.words
+        assert vectors.similarity_estimate(words[first], words[second]).median == pytest.approx(drawn, abs=0.02)
 
 
 def test_most_similar_orders_by_cosine_and_brackets_it():
@@ -124,6 +176,9 @@ def test_most_similar_orders_by_cosine_and_brackets_it():
     scores = [item.score for item in found]
     assert scores == sorted(scores, reverse=True)
     assert all(item.low < item.score < item.high for item in found)
+    means = ask.most_similar(gaussian_vectors(), "tea", topn=10, score="cosine-of-means")
+    assert {item.word: item.score for item in means} == {item.word: item.cosine_of_means for item in found}
+    assert all(abs(item.score) < abs(item.cosine_of_means) for item in found)
 
 
 def test_uncertainty_of_a_known_covariance():
@@ -236,7 +291,7 @@ def test_points_have_no_uncertainty():
         lambda v: ask.similarity_interval(v, "tea", "cup"),
         lambda v: ask.uncertainty(v, "tea"),
         lambda v: ask.analogy(v, "tea", "cup", "car"),
-        lambda v: ask.product_kernel(v, "tea"),
+        lambda v: ask.product_kernel(v, np.array([0]), np.array([1])),
         lambda v: ask.least_certain(v),
     ):
         with pytest.raises(FirthianError, match="no uncertainty: train with the recipe bayes"):
@@ -247,7 +302,7 @@ def test_wrong_levels_scores_and_shapes_are_told():
     vectors = gaussian_vectors()
     with pytest.raises(FirthianError, match="between 0 and 1, got 90"):
         ask.similarity_interval(vectors, "tea", "cup", 90)
-    with pytest.raises(FirthianError, match="must be one of cosine, product-kernel"):
+    with pytest.raises(FirthianError, match="must be one of cosine, cosine-of-means, product-kernel"):
         ask.most_similar(vectors, "tea", score="euclid")
     vectors.extras["covariances"] = np.ones((6, 3), dtype=np.float32)
     with pytest.raises(FirthianError, match="do not fit 6 words of 4 dimensions"):

@@ -18,7 +18,7 @@ def neighbors(
     topn: Topn = 10,
     json: Json = False,
 ) -> None:
-    """List the nearest neighbors of words. Bayesian vectors add intervals."""
+    """List the nearest neighbors of words. Bayesian vectors: by posterior median, with intervals."""
     from firthian.vectors.formats import open_vectors
     from firthian.vectors.uncertainty import has_uncertainty
 
@@ -37,7 +37,7 @@ def neighbors(
     for word, items in zip(words, rows, strict=True):
         print(word if items else f"{word} has no neighbors (its vector is zero)")
         for item in items:
-            interval = f"  [{item['low']:.3f}, {item['high']:.3f}]" if "low" in item else ""
+            interval = f"  [{item['low']:.4f}, {item['high']:.4f}]" if "low" in item else ""
             print(f"  {item['score']:7.4f}{interval}  {item['word']}")
 
 
@@ -71,7 +71,7 @@ def similarity(
     second: str = typer.Argument(..., metavar="W2", help="Another word."),
     json: Json = False,
 ) -> None:
-    """Print the cosine similarity of two words, from -1 to 1."""
+    """Print the cosine similarity of two words. Bayesian vectors: its posterior median and interval."""
     from firthian.vectors.formats import open_vectors
     from firthian.vectors.uncertainty import has_uncertainty
 
@@ -80,9 +80,9 @@ def similarity(
     facts: dict[str, object] = {"a": first, "b": second, "similarity": score}
     line = f"{score:.4f}"
     if has_uncertainty(opened):
-        low, high = opened.similarity_interval(first, second)
-        facts |= {"low": low, "high": high}
-        line += f"  [{low:.4f}, {high:.4f}]"
+        median, low, high = opened.similarity_estimate(first, second)
+        facts |= {"similarity": median, "low": low, "high": high, "cosine_of_means": score}
+        line = f"{median:.4f}  [{low:.4f}, {high:.4f}]"
     print_json(facts) if json else print(line)
 
 

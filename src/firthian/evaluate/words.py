@@ -126,37 +126,13 @@ def euclidean(vectors: Vectors, left: Array, right: Array) -> Array:
 
 
 def product_kernel(vectors: Vectors, left: Array, right: Array) -> Array:
-    """Return ``log N(0; m_i - m_j, S_i + S_j)``, the log product kernel of Gaussian vectors.
-
-    Covariances are read by ``firthian.vectors.uncertainty``.
-    """
-    means = _dense(vectors)
-    delta = means[left].astype(np.float64) - means[right]
-    if "covariances" in vectors.extras:
-        both = uncertainty.covariances(vectors, left) + uncertainty.covariances(vectors, right)
-        try:
-            factor = np.linalg.cholesky(both)
-        except np.linalg.LinAlgError:
-            raise FirthianError(
-                "a covariance of the vectors is not positive definite", hint="train the vectors again"
-            ) from None
-        solved = np.linalg.solve(factor, delta[:, :, None])[:, :, 0]
-        log_determinant = 2 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-        distance = (solved**2).sum(axis=1)
-    elif "variances" in vectors.extras:
-        both = uncertainty.variances(vectors, left) + uncertainty.variances(vectors, right)
-        if not (both > 0).all():
-            raise FirthianError("a variance of the vectors is not positive", hint="train the vectors again")
-        log_determinant = np.log(both).sum(axis=1)
-        distance = (delta**2 / both).sum(axis=1)
-    else:
+    """Return the log of the product kernel of each pair of rows of Gaussian vectors."""
+    if not uncertainty.has_uncertainty(vectors):
         raise FirthianError(
             "the product kernel needs Gaussian vectors, with covariances or variances",
             hint="use `score=cosine`, or vectors of a Bayesian recipe",
         )
-    # log N(0; δ, S) = -½ (δᵀ S⁻¹ δ + log |S| + d log 2π)
-    score: Array = -0.5 * (distance + log_determinant + vectors.vector_size * np.log(2 * np.pi))
-    return score
+    return uncertainty.product_kernel(vectors, left, right)
 
 
 #: Similarity functions, and the lowest similarity, which unknown words get with ``oov=zero``.
@@ -186,9 +162,3 @@ def _rows_dot(matrix: Any, left: Array, right: Array) -> Array:
     if isinstance(first, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", first, second))
     return np.asarray(first.multiply(second).sum(axis=1), dtype=np.float64).ravel()
-
-
-def _dense(vectors: Vectors) -> Array:
-    if not isinstance(vectors.matrix, np.ndarray):
-        raise FirthianError("the product kernel needs dense vectors, got sparse ones", hint="use `score=cosine`")
-    return vectors.matrix

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,17 +30,26 @@ _CANDIDATES = 200
 _MOST_DRAWS = 20_000
 _DRAWS_AT_ONCE = 250
 
-SCORES = ("cosine", "product-kernel")
+SCORES = ("cosine", "cosine-of-means", "product-kernel")
+
+
+class CosineEstimate(NamedTuple):
+    """The posterior median of a cosine, and its central credible interval."""
+
+    median: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
 class Neighbor:
-    """A similar word, its score, and the credible interval of its cosine (None for other scores)."""
+    """A similar word and its score; for the score ``cosine``, its credible interval and the cosine of the means, too."""
 
     word: str
     score: float
     low: float | None = None
     high: float | None = None
+    cosine_of_means: float | None = None
 
 
 @dataclass(frozen=True)
@@ -112,63 +121,73 @@ def _inflated(vectors: Vectors, values: Array) -> Array:
     return values
 
 
-def similarity_interval(vectors: Vectors, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
-    """Return the central credible interval of the cosine of two words.
+def similarity_estimate(vectors: Vectors, first: str, second: str, level: float = 0.9) -> CosineEstimate:
+    """Return the posterior median of the cosine of two words, and its central credible interval.
 
     It is computed from the moments of both vectors, on the atanh scale, so that it stays within -1 and 1. Noise turns vectors
-    away from each other: for an uncertain word the interval lies below the cosine of the means. A word with itself has 1, 1.
+    away from each other: an uncertain word has a lower median than the cosine of the means. A word with itself has 1, 1, 1.
     """
-    low, high = _intervals(vectors, vectors.vocabulary[first], np.array([vectors.vocabulary[second]]), level)
-    return float(low[0]), float(high[0])
+    found = _estimates(vectors, vectors.vocabulary[first], np.array([vectors.vocabulary[second]]), level)
+    return CosineEstimate(*(float(part[0]) for part in found))
+
+
+def similarity_interval(vectors: Vectors, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
+    """Return the central credible interval of the cosine of two words."""
+    return similarity_estimate(vectors, first, second, level)[1:]
 
 
 def most_similar(
-    vectors: Vectors, word: str, topn: int = 10, score: str = "cosine", level: float | None = None
+    vectors: Vectors, word: str, topn: int = 10, score: str = "cosine", level: float = 0.9
 ) -> list[Neighbor]:
-    """Return the most similar words, by cosine (with intervals at ``level``) or by the product kernel.
+    """Return the most similar words by the posterior median of the cosine, with intervals at ``level``.
 
-    The score ``product-kernel`` is the log of the normalized kernel between two posteriors: 0 if they are equal.
+    The score ``cosine-of-means`` ignores the uncertainty; ``product-kernel`` is ``product_kernel``.
     """
-    number = vectors.vocabulary[word]
+    _require(vectors)
+    number, words = vectors.vocabulary[word], vectors.vocabulary.words
     if score not in SCORES:
         raise FirthianError(f"`score` must be one of {', '.join(SCORES)}, got {score!r}", hint="cosine is usual")
-    if score == "cosine":
-        values = _cosines(vectors, number)
+    if score == "product-kernel":
+        values = product_kernel(vectors, np.full(len(vectors), number), np.arange(len(vectors)))
     else:
-        values = product_kernel(vectors, word)
+        cosines = _cosines(vectors, number)
+        # every median is the cosine of the means times the shrinkage of both words
+        values = cosines * _shrinkage(vectors) if score == "cosine" else cosines.copy()
     values[number] = -np.inf
     best = np.argsort(-values, kind="stable")[: max(0, min(topn, len(vectors) - 1))]
-    words = vectors.vocabulary.words
-    if level is None or score != "cosine":
+    if score != "cosine":
         return [Neighbor(words[k], float(values[k])) for k in best]
-    low, high = _intervals(vectors, number, best, level)
-    return [Neighbor(words[k], float(values[k]), float(a), float(b)) for k, a, b in zip(best, low, high, strict=True)]
+    found = _estimates(vectors, number, best, level)
+    order = np.argsort(-found[0], kind="stable")
+    return [Neighbor(words[best[k]], *(float(part[k]) for part in (*found, cosines[best]))) for k in order]
 
 
-def product_kernel(vectors: Vectors, word: str, others: Sequence[str] | None = None) -> Array:
-    """Return the log of the normalized probability product kernel of a word with others (by default, all words).
+def product_kernel(vectors: Vectors, left: Array, right: Array) -> Array:
+    """Return the log of the probability product kernel of pairs of rows (Jebara et al. 2004), as the thesis proposes it.
 
-    K(i, j) = integral of q_i q_j = N(0; m_i - m_j, S_i + S_j) (Jebara et al. 2004), over sqrt(K(i, i) K(j, j)).
+    K(i, j) = integral of q_i q_j = N(0; m_i - m_j, S_i + S_j).
     """
-    number = vectors.vocabulary[word]
-    rows = np.arange(len(vectors)) if others is None else np.array([vectors.vocabulary[other] for other in others])
-    out = np.empty(rows.size)
-    own = covariances(vectors, [number])
-    own_log = np.linalg.slogdet(own)[1][0]
-    for part in _blocks(rows.size, vectors.vector_size):
-        block = rows[part]
-        other = covariances(vectors, block)
-        gap = (vectors.matrix[block] - vectors.matrix[number]).astype(np.float64)
-        total = own + other
-        try:
-            solved = np.linalg.solve(total, gap[:, :, None])[:, :, 0]
-        except np.linalg.LinAlgError:
-            raise FirthianError(
-                "a covariance of the vectors is not positive definite", hint="train the vectors again"
-            ) from None
-        # log K(i,j) - (log K(i,i) + log K(j,j))/2; the powers of 2 pi cancel, log det(2 S) = d log 2 + log det S.
-        mean_log = vectors.vector_size * np.log(2) + (own_log + np.linalg.slogdet(other)[1]) / 2
-        out[part] = -0.5 * (np.linalg.slogdet(total)[1] - mean_log + np.sum(gap * solved, axis=1))
+    _require(vectors)
+    out = np.empty(len(left))
+    for part in _blocks(len(left), vectors.vector_size):
+        one, two = left[part], right[part]
+        gap = vectors.matrix[one].astype(np.float64) - vectors.matrix[two]
+        if "covariances" in vectors.extras:
+            try:
+                factor = np.linalg.cholesky(covariances(vectors, one) + covariances(vectors, two))
+            except np.linalg.LinAlgError:
+                raise FirthianError(
+                    "a covariance of the vectors is not positive definite", hint="train the vectors again"
+                ) from None
+            distance = (np.linalg.solve(factor, gap[:, :, None])[:, :, 0] ** 2).sum(axis=1)
+            log_determinant = 2 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
+        else:
+            both = variances(vectors, one) + variances(vectors, two)
+            if not (both > 0).all():
+                raise FirthianError("a variance of the vectors is not positive", hint="train the vectors again")
+            distance, log_determinant = (gap**2 / both).sum(axis=1), np.log(both).sum(axis=1)
+        # log N(0; δ, S) = -½ (δᵀ S⁻¹ δ + log |S| + d log 2π)
+        out[part] = -0.5 * (distance + log_determinant + vectors.vector_size * np.log(2 * np.pi))
     return out
 
 
@@ -219,9 +238,7 @@ def least_certain(
     """
     if not len(vectors):
         raise FirthianError("the vectors have no words", hint="pass other vectors")
-    traces = np.concatenate(
-        [variances(vectors, part).sum(axis=1) for part in _blocks(len(vectors), vectors.vector_size)]
-    )
+    traces = _traces(vectors)
     counts = np.maximum(vectors.vocabulary.counts, 1)
     lengths = np.maximum(np.linalg.norm(vectors.matrix, axis=1), 1e-30)
     excess = residual(np.log(counts), np.log(np.maximum(traces, 1e-300)))
@@ -290,14 +307,25 @@ def check_level(level: float) -> None:
         raise FirthianError(f"`level` must be between 0 and 1, got {level}", hint="0.9 is usual")
 
 
-def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tuple[Array, Array]:
+def _traces(vectors: Vectors) -> Array:
+    return np.concatenate([variances(vectors, part).sum(axis=1) for part in _blocks(len(vectors), vectors.vector_size)])
+
+
+def _shrinkage(vectors: Vectors) -> Array:
+    """Return |m| / sqrt(|m|² + tr S) of every word."""
+    squares = np.square(vectors.matrix, dtype=np.float64).sum(axis=1)
+    return np.asarray(np.sqrt(squares / np.maximum(squares + _traces(vectors), 1e-300)))
+
+
+def _estimates(vectors: Vectors, number: int, others: Array, level: float) -> tuple[Array, Array, Array]:
+    """Return medians and the ends of intervals of the cosines of a word with others."""
     from statistics import NormalDist
 
     check_level(level)
     _require(vectors)
     quantile, first = NormalDist().inv_cdf((1 + level) / 2), vectors.matrix[number].astype(np.float64)
     own = covariances(vectors, [number])
-    low, high = np.ones(len(others)), np.ones(len(others))
+    median, low, high = np.ones((3, len(others)))
     for part in _blocks(len(others), vectors.vector_size):
         rows = others[part]
         middle, variance = _cosine_moments(
@@ -306,9 +334,9 @@ def _intervals(vectors: Vectors, number: int, others: Array, level: float) -> tu
         inside = np.clip(middle, -1 + 1e-12, 1 - 1e-12)
         reach = quantile * np.sqrt(variance) / (1 - inside**2)
         differs = rows != number
-        low[part] = np.where(differs, np.tanh(np.arctanh(inside) - reach), 1)
-        high[part] = np.where(differs, np.tanh(np.arctanh(inside) + reach), 1)
-    return low, high
+        for ends, shift in ((median, 0), (low, -reach), (high, reach)):
+            ends[part] = np.where(differs, np.tanh(np.arctanh(inside) + shift), 1)
+    return median, low, high
 
 
 def _cosine_moments(m: Array, s: Array, n: Array, t: Array) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ from firthian.vectors.rows import as_float32, as_list, scale_to_unit
 from firthian.vectors.search import Search, cosines_to_unit, three_cos_mul
 from firthian.vectors.store import load_vectors, save_vectors
 from firthian.vectors.subwords import Subwords
-from firthian.vectors.uncertainty import Answer, Neighbor, WordUncertainty
+from firthian.vectors.uncertainty import Answer, CosineEstimate, Neighbor, WordUncertainty
 
 if TYPE_CHECKING:
     from firthian.counts.counts import Counts
@@ -244,6 +244,13 @@ class Vectors:
 
     # Vectors with uncertainty (recipes bayes and bayes-svi)
 
+    def similarity_estimate(self, first: str, second: str, level: float = 0.9) -> CosineEstimate:
+        """Return the posterior median of the cosine of two words, and its credible interval (median, low, high).
+
+        ``similarity`` is the cosine of the means.
+        """
+        return uncertainty.similarity_estimate(self, first, second, level)
+
     def similarity_interval(self, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
         """Return the central credible interval of the cosine of two words."""
         return uncertainty.similarity_interval(self, first, second, level)
@@ -251,11 +258,11 @@ class Vectors:
     def most_similar_with_intervals(
         self, word: str, topn: int = 10, score: str = "cosine", level: float = 0.9
     ) -> list[Neighbor]:
-        """Return the nearest words by ``cosine``, with credible intervals, or by the ``product-kernel``.
+        """Return the nearest words by the posterior median of the cosine, with credible intervals.
 
-        A vector of zeros has no neighbors by cosine.
+        Other scores are ``cosine-of-means`` and ``product-kernel``. A vector of zeros has no neighbors by cosine.
         """
-        if score == "cosine" and uncertainty.has_uncertainty(self) and not self[word].any():
+        if score != "product-kernel" and uncertainty.has_uncertainty(self) and not self[word].any():
             return []
         return uncertainty.most_similar(self, word, topn, score, level)
 

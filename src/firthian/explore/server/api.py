@@ -95,10 +95,11 @@ def neighbors(state: ExplorerState, word: str, topn: int, model: str) -> dict[st
     """Return the nearest words by cosine, with intervals if the model has them."""
     chosen = state.model(model)
     vectors = chosen.vectors()
-    near: list[dict[str, Any]] = [{"word": w, "score": s} for w, s in vectors.most_similar(word, topn=topn)]
+    near: list[dict[str, Any]]
     if uncertainty.has_uncertainty(vectors):
-        for one in near[:100]:
-            one["low"], one["high"] = uncertainty.similarity_interval(vectors, word, one["word"], _LEVEL)
+        near = [vars(item) for item in vectors.most_similar_with_intervals(word, topn, level=_LEVEL)]
+    else:
+        near = [{"word": w, "score": s} for w, s in vectors.most_similar(word, topn=topn)]
     number = vectors.vocabulary[word]
     return {
         "word": word,
@@ -120,11 +121,12 @@ def analogy(state: ExplorerState, a: str, b: str, c: str, topn: int, method: str
 
 
 def similarity(state: ExplorerState, a: str, b: str, model: str) -> dict[str, Any]:
-    """Return the cosine of two words, with its interval if the model has one."""
+    """Return the cosine of two words; of Bayesian vectors its posterior median, with an interval."""
     vectors = state.model(model).vectors()
     result: dict[str, Any] = {"a": a, "b": b, "similarity": vectors.similarity(a, b)}
     if uncertainty.has_uncertainty(vectors):
-        result["low"], result["high"] = uncertainty.similarity_interval(vectors, a, b, _LEVEL)
+        median, low, high = vectors.similarity_estimate(a, b, _LEVEL)
+        result |= {"similarity": median, "low": low, "high": high, "cosine_of_means": result["similarity"]}
     return result
 
 

@@ -219,7 +219,7 @@ def semf(
     ] = 0.05,
     metric_ridge: Annotated[
         float, Option("penalty on changing the metric", low=1e-6, only_with=("teach", "metric"))
-    ] = 0.3,
+    ] = 1.0,
     negative: Negative = 6.0,
     ns_exponent: Smoothing = 0.6,
     truncate_counts: TruncateCounts = "none",
