@@ -11,7 +11,7 @@ from firthian.explore.contexts import plot_cloud
 from firthian.explore.map_plot import write_map
 from firthian.explore.projection import ProjectionOptions
 from firthian.explore.word_map import make_map
-from firthian.learn.bayes.bounds import curvature, height, sigmoid
+from firthian.learn.bayes.updates import curvature, height, sigmoid
 from firthian.vectors.vectors import Vectors
 from studies.bayes_data import Data
 from studies.bayes_plots import plot_ellipses

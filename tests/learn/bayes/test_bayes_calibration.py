@@ -10,9 +10,8 @@ from scipy.stats import norm
 
 from firthian.kernels.bayes import logistic_curvature as kernel_curvature
 from firthian.kernels.packing import unpack
-from firthian.learn.bayes.bounds import logistic_curvature
 from firthian.learn.bayes.model import BayesianLogistic, Events
-from firthian.learn.bayes.updates import calibrate
+from firthian.learn.bayes.updates import calibrate, logistic_curvature
 from firthian.learn.bayes.variational import VariationalSweeps
 from firthian.runtime.run import Run
 from studies.bayes_synthetic import score_moments

@@ -11,6 +11,7 @@ import pytest
 import firthian as ft
 from firthian.datasets import locate
 from firthian.disk.artifact import _canonical, sha256
+from firthian.kernels.packing import unpack
 from firthian.learn.bayes import streaming
 from firthian.learn.bayes.stream import STREAM, BayesStream, RepeatedBatchError, follow, stream_settings
 from firthian.learn.recipes import find_recipe
@@ -259,3 +260,40 @@ def test_a_changed_manifest_is_an_error_in_one_line(tmp_path):
             messages.append(str(error))
     assert not accepted
     assert not any("\n" in message for message in messages)
+
+
+def test_algorithm_3_steps_as_printed():
+    """eps is (beta + kappa)^tau of the word's last batch, and scales what the batch says against what was known."""
+    from firthian.learn.bayes.model import Likelihood
+    from firthian.learn.bayes.printed import PrintedPosterior
+    from firthian.runtime.run import Run
+
+    names = [f"t{topic}w{k}" for topic in range(4) for k in range(12)]
+    one, two = (
+        ft.count([*topics(seed, 80), " ".join(names)], min_count=1, window=3, vocabulary=names) for seed in (0, 1)
+    )
+    posterior = PrintedPosterior(Likelihood(negative=2.0, ns_exponent=0.0), 4, Run.create(), 3, kappa=1.0, tau=-0.5)
+    posterior.step(one, lift=2.0)
+    first = posterior.words.half.copy()
+    np.testing.assert_allclose(posterior.eps[0], (2.0 + 1.0) ** -0.5)
+    posterior.step(two, lift=1.0)
+    beta = posterior.words.mass / two.row_sums
+    np.testing.assert_allclose(posterior.eps[0], (beta + 1.0) ** -0.5)
+    # the second batch alone, from the same state, would have moved all the way
+    moved = (posterior.words.half - (1 - 3.0**-0.5) * first) / 3.0**-0.5
+    assert np.linalg.eigvalsh(unpack(moved, 4)).min() > -1e-3
+    assert not posterior.calibrates
+
+
+def test_algorithm_3_learns_and_is_refused_for_streams():
+    lines = [line for seed in range(6) for line in topics(seed, 100)]
+    options = {"algorithm": "printed", "negative": 2.0, "ns_exponent": 0.0, "inner": 5, "batch_tokens": 1000}
+    vectors = ft.train(lines, "bayes-svi", vector_size=4, counting=COUNTING, **options)
+    assert vectors.provenance.stats["batches"] >= 4
+    topic = np.array([word[1] for word in vectors.vocabulary.words])
+    same = topic[:, None] == topic[None, :]
+    unit = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    assert np.median(cosines[same]) > np.median(cosines[~same]) + 0.3
+    with pytest.raises(ft.FirthianError, match="needs the whole text"):
+        stream_settings(find_recipe("bayes-svi"), {"algorithm": "printed"}, {}, 4, 1)

@@ -41,7 +41,10 @@ SAVE_EVERY = 20
 STREAM = ArtifactKind("a Bayesian stream", "model.json")
 
 #: Options of ``bayes-svi`` that do not change what a stream learns: those of a finished text, and of the result.
-_NOT_LEARNING = ("epochs", "batch_tokens", "eigenvalue_power", "center")
+_NOT_LEARNING = ("epochs", "batch_tokens", "algorithm", "kappa", "tau", "eigenvalue_power", "center")
+
+#: The first batches of a stream are learned with far less text than it will have: a stream forgets them sooner.
+_DEFAULTS = {"forgetting": 0.5}
 
 #: Settings of counting that need the whole text, which a stream does not have.
 WHOLE_TEXT = ("vocabulary", "max_vocab", "stop_words", "phrases")
@@ -81,7 +84,7 @@ class BayesStream:
         **options: Any,
     ) -> None:
         offered = {name: option for name, option in SVI.options.items() if name not in _NOT_LEARNING}
-        learning = check_all("BayesStream", offered, options)
+        learning = check_all("BayesStream", offered, {**_DEFAULTS, **options})
         self.options = {
             "vector_size": vector_size, "window": window, "min_count": min_count, "seed": seed,
             "counting": dict(counting or {}), **learning,
@@ -118,8 +121,9 @@ class BayesStream:
         Raise ``RepeatedBatchError`` if exactly this batch has been learned before.
         """
         batch_documents = list(documents)
-        fingerprint = hashlib.blake2b("\n".join(batch_documents).encode("utf-8", "surrogatepass"), digest_size=16)
-        if (number := self._learned.get(fingerprint.hexdigest())) is not None:
+        text = "\n".join(batch_documents).encode("utf-8", "surrogatepass")
+        fingerprint = hashlib.blake2b(text, digest_size=16).hexdigest()
+        if (number := self._learned.get(fingerprint)) is not None:
             raise RepeatedBatchError(
                 f"this batch was already learned, as batch {number} of the stream", hint="pass new documents"
             )
@@ -148,7 +152,7 @@ class BayesStream:
         # Nothing changes before the batch is learned, so a rejected or failed one leaves no trace.
         self._words, self.tokens = words, tokens
         self._totals.update(totals)
-        self._learned[fingerprint.hexdigest()] = len(self._learned) + 1
+        self._learned[fingerprint] = len(self._learned) + 1
         if score is not None:
             self.scores.append(score)
         return self
@@ -222,10 +226,8 @@ class BayesStream:
         A saved file never imports code: a stream with a tokenizer of yours (module:function) needs its name again.
         """
         folder = Path(path)
-        artifact = STREAM.read(folder)
-        damaged = damage(folder / STREAM.manifest)
-        options = _check_record(artifact.record, artifact.arrays, damaged)
-        record = artifact.record
+        artifact, damaged = STREAM.read(folder), damage(folder / STREAM.manifest)
+        record, options = artifact.record, _check_record(artifact.record, artifact.arrays, damaged)
         if seed is not None and seed != options["seed"]:
             raise FirthianError(
                 f"{folder} was started with seed {options['seed']}, not {seed}",
@@ -267,18 +269,17 @@ def _check_record(record: dict[str, Any], arrays: Mapping[str, Array], damaged: 
     if not isinstance(options, dict) or not all(isinstance(record.get(name), kind) for name, kind in kinds.items()):
         raise damaged
     counting, words, totals = options.get("counting"), record["words"], record["totals"]
-    numbers = [options.get(name) for name in ("vector_size", "window", "min_count", "seed", "population")]
-    if not isinstance(counting, dict) or not all(type(number) is int and number >= 0 for number in numbers):
-        raise damaged
-    if counting.keys() & set(WHOLE_TEXT) or not isinstance(counting.get("tokenizer", ""), str):
-        raise damaged
-    texts = [*words, *totals, *record["learned"]]
-    counted = [*totals.values(), record["tokens"], record["batches"]]
-    if not all(isinstance(text, str) for text in texts) or not all(type(n) is int and n >= 0 for n in counted):
-        raise damaged
-    if not all(isinstance(score, float) for score in record["scores"]) or not words or len(set(words)) != len(words):
-        raise damaged
-    if not totals.keys() >= set(words) or record["batches"] < 1:
+    counted = [options.get(name) for name in ("vector_size", "window", "min_count", "seed", "population")]
+    counted += [*totals.values(), record["tokens"], record["batches"]]
+    right = (
+        isinstance(counting, dict) and not counting.keys() & set(WHOLE_TEXT)
+        and isinstance(counting.get("tokenizer", ""), str)
+        and all(type(number) is int and number >= 0 for number in counted)
+        and all(isinstance(text, str) for text in [*words, *totals, *record["learned"]])
+        and all(isinstance(score, float) for score in record["scores"])
+        and 0 < len(set(words)) == len(words) and totals.keys() >= set(words) and record["batches"] > 0
+    )  # fmt: skip
+    if not right:
         raise damaged
     expected = OnlinePosterior.shapes(len(words), options["vector_size"])
     found = {name: (array.shape, array.dtype) for name, array in arrays.items()}
@@ -303,21 +304,22 @@ def stream_settings(
     if recipe.name != SVI.name:
         raise FirthianError(f"the recipe {recipe.name} cannot learn from a stream", hint=f"use {SVI.name}")
     check_auto(recipe, size)
-    chosen = recipe.settings(options)
-    if chosen.pop("epochs") != 1:
+    chosen = recipe.settings({**_DEFAULTS, **options})
+    if chosen["epochs"] != 1:
         raise FirthianError("a stream is read only once", hint="omit `epochs`, or train from a file without a stream")
-    for name in WHOLE_TEXT:
-        if name in counting:
-            raise FirthianError(
-                f"`{name}` needs the whole text, which a stream does not have", hint="omit it, or train from a file"
-            )
+    printed = ["algorithm=printed"] if chosen["algorithm"] == "printed" else []
+    for name in (*printed, *(name for name in WHOLE_TEXT if name in counting)):
+        raise FirthianError(
+            f"`{name}` needs the whole text, which a stream does not have", hint="omit it, or train from a file"
+        )
     given = {**recipe.counting, **counting}
     named: dict[str, Any] = {name: given.pop(name) for name in ("window", "min_count") if name in given}
     if size is not None:
         named["vector_size"] = size
-    result = {name: chosen.pop(name) for name in ("eigenvalue_power", "center")}
-    batch_tokens = chosen.pop("batch_tokens")
-    return StreamSettings({"seed": seed, **named, **chosen, "counting": given}, result, batch_tokens)
+    result = {name: chosen[name] for name in ("eigenvalue_power", "center")}
+    learning = {name: value for name, value in chosen.items() if name not in _NOT_LEARNING}
+    arguments = {"seed": seed, **named, **learning, "counting": given}
+    return StreamSettings(arguments, result, chosen["batch_tokens"])
 
 
 def follow(

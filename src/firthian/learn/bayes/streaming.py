@@ -15,7 +15,6 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.counts.counts import Counts
-from firthian.learn.bayes.bounds import Background
 from firthian.learn.bayes.model import BayesianLogistic, Events, no_pairs, noise_of
 from firthian.learn.bayes.posterior import BLOCK, Gaussians, Relevance, VariationalState
 from firthian.learn.bayes.side import (
@@ -29,7 +28,7 @@ from firthian.learn.bayes.side import (
     gaussians,
     solve_rows,
 )
-from firthian.learn.bayes.updates import background_of, check_failures, gather_block
+from firthian.learn.bayes.updates import Background, background_of, check_failures, gather_block
 from firthian.learn.bayes.variational import Center, VariationalSweeps, WordPower
 from firthian.learn.solver import Solution
 from firthian.options import Option
@@ -53,17 +52,19 @@ class OnlinePosterior:
     ``inner`` is the number of rounds over the words and contexts of a batch.
     """
 
+    #: Whether the words' covariances get the curvature of the logistic function in the end.
+    calibrates = True
+
     #: Set by the first batch.
     words: Side
     contexts: Side
     relevance: Relevance
 
     def __init__(
-        self, likelihood: HasLikelihood, dimension: int, run: Run, forgetting: float, start_sweeps: int, inner: int,
-        start: str = "spectral",
-    ) -> None:  # fmt: skip
+        self, likelihood: HasLikelihood, dimension: int, run: Run, forgetting: float, start_sweeps: int, inner: int
+    ) -> None:
         self.likelihood, self.dimension, self.run = likelihood, dimension, run
-        self.forgetting, self.start_sweeps, self.inner, self.start = forgetting, start_sweeps, inner, start
+        self.forgetting, self.start_sweeps, self.inner = forgetting, start_sweeps, inner
         self.batches = 0
         #: The factor from the events seen of each word to those of the whole text.
         self.lift: Array = np.ones(0)
@@ -109,7 +110,7 @@ class OnlinePosterior:
         scores = []
         for number in range(self.inner):
             words, contexts = self.events(batch, lift, number)
-            background, score = self._update_words(words, word_goal, number == self.inner - 1)
+            background, score = self._update_words(words, word_goal, self.calibrates and number == self.inner - 1)
             scores.append(score)
             self._update_contexts(contexts, context_goal, background)
             squares = self.contexts.posteriors().squares()
@@ -277,7 +278,7 @@ class OnlinePosterior:
             batch, self.run, negative=given.negative, ns_exponent=given.ns_exponent, temper=scale * given.temper,
             bound=given.bound, relevance_shape=given.relevance_shape, relevance_rate=given.relevance_rate,
         )  # fmt: skip
-        state = VariationalSweeps(self.start_sweeps, start=self.start).fit(model, self.dimension, self.run)
+        state = VariationalSweeps(self.start_sweeps).fit(model, self.dimension, self.run)
         self.relevance = state.relevance
         self.words, self.contexts = (
             Side.fitted(side, curved) for side, curved in ((state.words, True), (state.contexts, False))
@@ -320,12 +321,28 @@ class StochasticSweeps:
     forgetting: Annotated[float, Option("step = (batch's share of a word's events)^forgetting", low=0, high=1)] = 0.85
     inner: Annotated[int, Option("rounds over the words and contexts of each batch", low=1, high=1000)] = 2
     start_sweeps: Annotated[int, Option("full sweeps over the first batch", low=1)] = 5
+    algorithm: Annotated[
+        str, Option("steps: improved, or the thesis's Algorithm 3 as printed", choices=("improved", "printed"))
+    ] = "improved"
+    kappa: Annotated[
+        float, Option("delay in the step (beta + kappa)^tau", low=0, high=1e9, only_with=("algorithm", "printed"))
+    ] = 1.0
+    tau: Annotated[
+        float, Option("exponent of the step (beta + kappa)^tau", low=-1, high=0, only_with=("algorithm", "printed"))
+    ] = -0.5
     eigenvalue_power: WordPower = 0.25
     center: Center = False
 
+    def _posterior(self, model: Batched, dimension: int, run: Run) -> OnlinePosterior:
+        if self.algorithm == "improved":
+            return OnlinePosterior(model, dimension, run, self.forgetting, self.start_sweeps, self.inner)
+        from firthian.learn.bayes.printed import PrintedPosterior
+
+        return PrintedPosterior(model, dimension, run, self.inner, self.kappa, self.tau)
+
     def solve(self, model: Batched, dimension: int, run: Run) -> Solution:
         """Learn from every batch; the vectors are posterior means, with their covariances as an extra."""
-        online = OnlinePosterior(model, dimension, run, self.forgetting, self.start_sweeps, self.inner)
+        online = self._posterior(model, dimension, run)
         seen = np.zeros(len(model.totals))
         scores: list[float] = []
         tokens = 0.0
@@ -362,7 +379,7 @@ class StochasticSweeps:
 def online_solution(online: OnlinePosterior, scores: list[float], eigenvalue_power: float, center: bool) -> Solution:
     """Convert the posteriors so far to vectors, without changing them."""
     sweeps = VariationalSweeps(eigenvalue_power=eigenvalue_power, center=center)
-    solution = sweeps.finish(online.final_state(), online.run)
+    solution = sweeps.finish(online.final_state(online.calibrates), online.run)
     stats = {**solution.stats, "batches": online.batches}
     stats.pop("sweeps")
     return Solution(solution.words, solution.contexts, scores, "stopped", stats, solution.extras)
