@@ -121,8 +121,7 @@ class BayesStream:
         Raise ``RepeatedBatchError`` if exactly this batch has been learned before.
         """
         batch_documents = list(documents)
-        text = "\n".join(batch_documents).encode("utf-8", "surrogatepass")
-        fingerprint = hashlib.blake2b(text, digest_size=16).hexdigest()
+        fingerprint = hashlib.sha256("\n".join(batch_documents).encode("utf-8", "surrogatepass")).hexdigest()
         if (number := self._learned.get(fingerprint)) is not None:
             raise RepeatedBatchError(
                 f"this batch was already learned, as batch {number} of the stream", hint="pass new documents"
