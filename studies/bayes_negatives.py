@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import random
 from collections import Counter
 from typing import Any
@@ -22,9 +23,11 @@ BYTES, TWINS = 14_000_000, 500
 
 def texts() -> tuple[list[str], list[str], list[str]]:
     """Return lines to learn from, lines held out, and the words whose occurrences were split at random in two."""
-    with locate("enwiki70m").open("rb") as file:
-        file.seek(-BYTES, 2)
-        documents = [line.split() for line in file.read().decode("utf-8", "ignore").split("\n") if line]
+    end = b""
+    with lzma.open(locate("enwiki70m")) as file:
+        while piece := file.read(BYTES):
+            end = (end + piece)[-BYTES:]
+    documents = [line.split() for line in end.decode("utf-8", "ignore").split("\n") if line]
     kept = [document for number, document in enumerate(documents) if number % 10]
     counts = Counter(word for document in kept for word in document)
     middle = sorted(word for word, number in counts.items() if 100 <= number <= 2000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from firthian.explore.contexts import plot_cloud
 from firthian.explore.map_plot import write_map
-from firthian.explore.projection import ProjectionOptions
-from firthian.explore.word_map import make_map
+from firthian.explore.projection import ProjectionOptions, unit_rows
+from firthian.explore.word_map import Clusters, find_clusters, make_map
 from firthian.learn.bayes.updates import curvature, height, sigmoid
 from firthian.vectors.vectors import Vectors
 from studies.bayes_data import Data
@@ -28,7 +29,8 @@ THEMES = {
     "figure15": ("Jews, Israel and Nazis", ("israel", "jewish", "nazi", "hezbollah", "talmud", "refugees")),
     "figure16": ("Northern Europe", ("finland", "sweden", "estonia", "iceland", "helsinki", "copenhagen")),
 }
-NEIGHBORS = 22
+#: Centers of the k-means, and the words of each theme's nearest clusters that are drawn.
+CENTERS, SHOWN = 7000, 22
 
 #: The most frequent words are left out of clouds, as the thesis left out stop words.
 FREQUENT = 200
@@ -104,13 +106,18 @@ def draw_sweeps(curves: dict[str, list[dict[str, Any]]], path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-def theme(vectors: Vectors, seeds: tuple[str, ...]) -> list[str]:
-    """Return the nearest words of each seed, each once."""
-    known = [word for word in seeds if word in vectors]
-    found = [
-        word for seed in known for word in (seed, *(other for other, _ in vectors.most_similar(seed, topn=NEIGHBORS)))
-    ]
-    return list(dict.fromkeys(found))
+def theme(vectors: Vectors, clusters: Clusters, seeds: tuple[str, ...]) -> dict[str, int]:
+    """Return the words of the clusters nearest to each seed, with the number of their seed."""
+    found: dict[str, int] = {}
+    for number, seed in enumerate(word for word in seeds if word in vectors):
+        row = unit_rows(vectors, np.array([vectors.vocabulary[seed]]))[0]
+        words: list[str] = []
+        for center in np.argsort(-(clusters.centers @ row), kind="stable"):
+            words += [vectors.vocabulary.words[k] for k in np.flatnonzero(clusters.labels == center)]
+            if len(words) >= SHOWN:
+                break
+        found |= {word: number for word in (seed, *words) if word not in found}
+    return found
 
 
 def draw(study: Study, data: Data) -> None:
@@ -121,16 +128,19 @@ def draw(study: Study, data: Data) -> None:
         for word in words:
             path = study.picture(f"cloud_{word}")
             if not path.exists() and word in data.counts.vocabulary:
-                plot_cloud(data.counts, word, path, topn=60, min_count=3, skip_frequent=FREQUENT)
+                plot_cloud(data.counts, word, path, topn=60, min_count=3, order="count", skip_frequent=FREQUENT)
     vectors = default_vectors(data)
-    for name, (title, seeds) in THEMES.items():
-        path = study.picture(name)
-        words = theme(vectors, seeds)
-        if not path.exists() and len(words) > 30:
+    missing = [name for name in THEMES if not study.picture(name).exists()]
+    clusters = find_clusters(unit_rows(vectors, np.arange(len(vectors))), CENTERS) if missing else None
+    for name in missing:
+        title, seeds = THEMES[name]
+        words = theme(vectors, clusters, seeds)
+        if len(words) > 30:
             made = make_map(
-                vectors, words=words, options=ProjectionOptions(perplexity=12), clusters=len(seeds), keep=False
+                vectors, words=list(words), options=ProjectionOptions(perplexity=12), clusters=1, keep=False
             )
-            write_map(made, path, title=title, size=8)
+            groups = np.array([words[word] for word in made.words])
+            write_map(replace(made, groups=groups, names=list(seeds)), study.picture(name), title=title, size=8)
     path = study.picture("ellipses")
     words = [word for word in ELLIPSES if word in vectors]
     if not path.exists() and len(words) > 2:

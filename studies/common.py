@@ -161,11 +161,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def skip_gram(corpus: str | Path, size: int, least: int) -> firthian.Vectors:
-    """Train gensim's skip-gram with its usual settings, for comparison."""
+def skip_gram(corpus: str | Path, size: int, least: int, sg: int = 1) -> firthian.Vectors:
+    """Train gensim's skip-gram, or CBOW with ``sg=0``, with its usual settings, for comparison."""
     from gensim.models import Word2Vec
 
-    settings = {"window": 5, "negative": 5, "sg": 1, "epochs": 5, "sample": 1e-3, "workers": 2, "seed": 1}
+    settings = {"window": 5, "negative": 5, "sg": sg, "epochs": 5, "sample": 1e-3, "workers": 2, "seed": 1}
     model = Word2Vec(corpus_file=str(corpus), vector_size=size, min_count=least, **settings)
     return firthian.Vectors(model.wv.vectors, firthian.Vocabulary(model.wv.index_to_key))
 

@@ -28,7 +28,7 @@ def draw_map(
     method: str = typer.Option("tsne", help="Projection: tsne, umap or pca."),
     limit: int = typer.Option(2000, help="Number of words, the most frequent first.", min=2),
     words: str | None = typer.Option(None, help="Words to draw: comma-separated, or a file with one per line."),
-    clusters: int = typer.Option(12, help="Number of colored clusters.", min=1, max=100),
+    clusters: int = typer.Option(12, help="Number of colored clusters.", min=1, max=10_000),
     perplexity: float = typer.Option(30.0, help="Perplexity of t-SNE: the effective number of neighbors."),
     labels: int | None = typer.Option(None, help="Largest number of labels in a picture.", min=0),
     size: float = typer.Option(10.0, help="Side of the picture, in inches.", min=2, max=60),
