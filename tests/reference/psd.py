@@ -34,9 +34,10 @@ def block_descent(g, w, seen, rank, iterations, ridge=0.0):
     return x, losses
 
 
-def regression(core, weights, targets, ridge):
-    """v = (U' diag(f) U + mu I)^-1 U' diag(f) g."""
-    left = core.T @ (weights[:, None] * core) + ridge * np.eye(core.shape[1])
+def regression(core, weights, targets, ridge, unseen=0.0):
+    """v = (U' diag(f) U + mu I)^-1 U' diag(f) g; rows of U without a weight have the weight ``unseen`` and the target 0."""
+    f = np.where(weights > 0, weights, unseen)
+    left = core.T @ (f[:, None] * core) + ridge * np.eye(core.shape[1])
     return np.linalg.solve(left, core.T @ (weights * targets))
 
 

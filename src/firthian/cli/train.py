@@ -150,7 +150,8 @@ def add(
     vectors: str = typer.Argument(..., help="Vectors of the recipes psd or psd-blockwise."),
     counts: str = typer.Argument(..., help="Counts of new words together with known ones."),
     output: flags.Output = None,
-    ridge: float = typer.Option(4.0, help="Ridge penalty mu on the new vectors."),
+    ridge: float = typer.Option(1.0, help="Ridge penalty mu on the new vectors."),
+    unseen_weight: float = typer.Option(0.15, help="Weight of pairs never seen; 0 is the paper's."),
     workers: flags.Workers = None,
     force: flags.Force = False,
 ) -> None:
@@ -167,9 +168,13 @@ def add(
     check_folder(output, force)
     with catching_signals(), on_terminal() as progress:
         run = Run.create(workers=workers, progress=progress)
-        added = add_words(open_vectors(vectors), Counts.load(counts), ridge, run)
+        added = add_words(open_vectors(vectors), Counts.load(counts), ridge, unseen_weight, run)
         added.vectors.save(output, force=force)
     print(f"{len(added.new):,} words added, {len(added.vectors):,} in {output}")
-    if added.unrelated:
-        shown = ", ".join(added.unrelated[:5])
-        print(f"{len(added.unrelated):,} words skipped: they share no pair with the trained ones: {shown} ...")
+    for words, reason in (
+        (added.unrelated, "skipped: they share no pair with the trained ones"),
+        (added.uncertain, "share a pair with only one trained word, so their vectors say little"),
+    ):
+        if words:
+            shown = ", ".join(words[:5]) + (" ..." if len(words) > 5 else "")
+            print(f"{len(words):,} words {reason}: {shown}")

@@ -7,59 +7,37 @@ from numba import njit
 
 from firthian.arrays import Array
 
-#: Added to the ridge, as a share of the mean diagonal of the smaller Gram matrix.
-TINY = 1e-7
-
-#: A ridge below this share of the mean diagonal does not mask rounding errors of a singular Gram matrix in float32.
+#: A ridge below this share of the mean diagonal of the smaller Gram matrix does not mask the rounding errors of a singular one.
 SMALL_RIDGE = 1e-4
 
 #: Machine epsilon of float32.
 EPSILON = float(np.finfo(np.float32).eps)
 
-#: The number of pairs from which on conjugate gradients are faster than a factorization, the residual, relative to the right
-#: side, at which they stop, and their most steps.
-MANY_PAIRS, SMALL_RESIDUAL, MOST_STEPS = 64, 1e-6, 300
+#: The residual, relative to the right side, at which conjugate gradients stop, and their most steps.
+SMALL_RESIDUAL, MOST_STEPS = 1e-6, 300
 
 
 @njit(cache=True, nogil=True)
-def _solve_positive(matrix: Array, right: Array) -> Array:
-    """Solve ``matrix @ x = right`` for a positive definite matrix, through its Cholesky factor."""
-    lower = np.linalg.cholesky(matrix)
-    size = right.size
-    x = right.copy()
-    for r in range(size):
-        total = x[r]
-        for k in range(r):
-            total -= lower[r, k] * x[k]
-        x[r] = total / lower[r, r]
-    for r in range(size - 1, -1, -1):
-        x[r] /= lower[r, r]
-        for k in range(r):
-            x[k] -= lower[r, k] * x[r]
-    return x
-
-
-@njit(cache=True, nogil=True)
-def _conjugate_gradients(rows: Array, y: Array, ridge: float) -> Array:
-    """Solve (AᵀA + mu I) v = Aᵀy by matrix-vector products; the ridge keeps the number of steps small."""
-    residual = np.dot(y, rows)
-    v = np.zeros(rows.shape[1], np.float32)
+def _conjugate_gradients(rows: Array, weights: Array, right: Array) -> Array:
+    """Solve (I + Aᵀ diag(weights) A) z = right; the matrix is positive definite though some weights may be negative."""
+    z = np.zeros(rows.shape[1], np.float32)
+    residual = right.copy()
     direction = residual.copy()
     square = np.float64(np.dot(residual, residual))
     enough = square * SMALL_RESIDUAL**2
     for _ in range(MOST_STEPS):
         if square <= enough:
             break
-        image = np.dot(np.dot(rows, direction), rows)
-        image += np.float32(ridge) * direction
+        image = np.dot(np.dot(rows, direction) * weights, rows)
+        image += direction
         length = np.float32(square / np.float64(np.dot(direction, image)))
-        v += length * direction
+        z += length * direction
         residual -= length * image
         before = square
         square = np.float64(np.dot(residual, residual))
         direction *= np.float32(square / before)
         direction += residual
-    return v
+    return z
 
 
 @njit(cache=True, nogil=True)
@@ -87,16 +65,20 @@ def fold_in(
     weights: Array,
     targets: Array,
     core: Array,
+    unseen: float,
+    squares: Array,
     ridge: Array,
     first: int,
     last: int,
     out: Array,
 ) -> None:
-    """Write for each word v = (Uᵀ diag(f) U + mu I)⁻¹ Uᵀ diag(f) g; zeros for a word without pairs.
+    """Write for each word v = (Aᵀ diag(f - w0) A + w0 UᵀU + mu I)⁻¹ Aᵀ diag(f) g; zeros for a word without pairs.
 
-    With fewer pairs n than dimensions d the same v is Aᵀ(A Aᵀ + mu I)⁻¹ y, A = diag(√f) U, y = √f g: an n×n problem.
+    A are the rows of U that the word occurs with, f and g their weights and targets; ``unseen`` is w0, the weight of the
+    other rows, whose target is 0. UᵀU must be diagonal: ``squares``.
     """
     dimension = core.shape[1]
+    largest = squares.max()
     for word in range(first, last):
         low, high = indptr[word], indptr[word + 1]
         pairs = high - low
@@ -104,45 +86,27 @@ def fold_in(
             out[word] = 0
             continue
         rows = np.empty((pairs, dimension), np.float32)
-        y = np.empty(pairs, np.float64)
-        for p in range(pairs):
-            root = np.sqrt(weights[low + p])
-            other = indices[low + p]
-            y[p] = root * targets[low + p]
-            for k in range(dimension):
-                rows[p, k] = root * core[other, k]
-        if pairs >= MANY_PAIRS and ridge[word] > 0:
-            out[word] = _conjugate_gradients(rows, y.astype(np.float32), ridge[word])
-            continue
-        if ridge[word] * min(pairs, dimension) <= SMALL_RIDGE * np.square(rows).sum():
-            out[word] = _least_squares(rows, y, ridge[word])
-            continue
-        if pairs < dimension:
-            gram = np.dot(rows, rows.T).astype(np.float64)
-        else:
-            gram = np.dot(rows.T, rows).astype(np.float64)
-        mean = 0.0
-        for k in range(gram.shape[0]):
-            mean += gram[k, k]
-        mean /= gram.shape[0]
-        added = ridge[word] + TINY * mean + 1e-30
-        for k in range(gram.shape[0]):
-            gram[k, k] += added
-        if pairs < dimension:
-            z = _solve_positive(gram, y)
-            for k in range(dimension):
-                total = 0.0
-                for p in range(pairs):
-                    total += rows[p, k] * z[p]
-                out[word, k] = total
-        else:
-            right = np.zeros(dimension)
+        f, g = weights[low:high], targets[low:high]
+        if unseen == 0:
+            total = 0.0
             for p in range(pairs):
+                root = np.sqrt(f[p])
                 for k in range(dimension):
-                    right[k] += rows[p, k] * y[p]
-            v = _solve_positive(gram, right)
+                    rows[p, k] = root * core[indices[low + p], k]
+                    total += np.float64(rows[p, k]) ** 2
+            if ridge[word] * min(pairs, dimension) <= SMALL_RIDGE * total:
+                out[word] = _least_squares(rows, (np.sqrt(f) * g).astype(np.float64), ridge[word])
+                continue
+        # With D = w0 UᵀU + mu I and v = D^-½ z the matrix becomes I + a few rows, which conjugate gradients solve in few steps.
+        scale = np.empty(dimension, np.float32)
+        for k in range(dimension):
+            diagonal = unseen * squares[k] + ridge[word]
+            scale[k] = 1 / np.sqrt(diagonal) if diagonal > EPSILON * unseen * largest else 0.0
+        for p in range(pairs):
             for k in range(dimension):
-                out[word, k] = v[k]
+                rows[p, k] = scale[k] * core[indices[low + p], k]
+        z = _conjugate_gradients(rows, f - np.float32(unseen), np.dot(f * g, rows))
+        out[word] = scale * z
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.linalg  # noqa: F401 - the BLAS of the kernel: it must be loaded to be limited to one thread
@@ -16,15 +16,32 @@ import scipy.linalg  # noqa: F401 - the BLAS of the kernel: it must be loaded to
 from firthian.arrays import Array, on_pattern
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
-from firthian.runtime.run import Run
+from firthian.options import Option, option_of
+from firthian.runtime.run import Run, one_blas_thread
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 
 #: Extras with x_i/x and x_j/x of every word.
 ROW_SHARES, COLUMN_SHARES = "row_shares", "column_shares"
 
-#: The ridge mu of an added word, the middle one of the paper's bands.
-DEFAULT_RIDGE = 4.0
+#: The ridge mu of an added word, and the weight w0 of core words it does not occur with; chosen by ``studies.new_words``.
+Ridge = Annotated[float, Option("ridge penalty mu on the new vectors", low=0)]
+UnseenWeight = Annotated[
+    float, Option("weight of pairs never seen, whose target is 0; 0 is the paper's", low=0, high=1)
+]
+DEFAULT_RIDGE, DEFAULT_UNSEEN_WEIGHT = 1.0, 0.15
+
+#: Counting settings that the PMI of new words depends on.
+_SAME_SETTINGS = (
+    "window",
+    "weighting",
+    "context",
+    "keep_positions",
+    "sample",
+    "tokenizer",
+    "keep_case",
+    "fold_numbers",
+)
 
 #: Words per block.
 BLOCK_WORDS = 128
@@ -166,9 +183,14 @@ def _part(matrix: Any, sums: Array, shares: Array, words: Array, core_ids: Array
     return weights, scipy.sparse.coo_array((weight, (row, column)), shape=shape).tocsr()
 
 
-def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
-    """Return the rows of the factor of related words; ``ridge`` holds mu of each word."""
-    core = np.ascontiguousarray(core, dtype=np.float32)
+def regress(relations: Relations, core: Array, ridge: Array, unseen: float, run: Run) -> Array:
+    """Return the rows of the factor of related words: mu of each word in ``ridge``, w0 of its unseen pairs in ``unseen``."""
+    with one_blas_thread():
+        core = np.asarray(core, dtype=np.float64)
+        # Rotated so that UᵀU is diagonal.
+        squares, axes = np.linalg.eigh(core.T @ core)
+        core = np.ascontiguousarray(core @ axes, dtype=np.float32)
+    shared = (core, axes.astype(np.float32), unseen, squares)
     words = relations.indptr.size - 1
     out = np.empty((words, core.shape[1]), dtype=np.float32)
     ridge = np.ascontiguousarray(ridge, dtype=np.float64)
@@ -183,7 +205,7 @@ def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
     for begin in range(done, words, SAVED_WORDS):
         end = min(begin + SAVED_WORDS, words)
         pointers, mu, rows = relations.indptr[begin : end + 1], ridge[begin:end], out[begin:end]
-        task = functools.partial(_fold_in, relations, pointers, core, mu, rows)
+        task = functools.partial(_fold_in, relations, pointers, shared, mu, rows)
         run.over_rows(task, end - begin, BLOCK_WORDS, writes=[rows])
         run.progress.advance(end - begin)
         stage.save(end, {"vectors": out[:end]})
@@ -191,11 +213,20 @@ def regress(relations: Relations, core: Array, ridge: Array, run: Run) -> Array:
 
 
 def _fold_in(
-    relations: Relations, pointers: Array, core: Array, ridge: Array, out: Array, first: int, last: int
+    relations: Relations,
+    pointers: Array,
+    shared: tuple[Array, Array, float, Array],
+    ridge: Array,
+    out: Array,
+    first: int,
+    last: int,
 ) -> None:
     from firthian.kernels.regression import fold_in
 
-    fold_in(pointers, relations.indices, relations.weights, relations.targets, core, ridge, first, last, out)
+    core, axes, unseen, squares = shared
+    known = (pointers, relations.indices, relations.weights, relations.targets)
+    fold_in(*known, core, unseen, squares, ridge, first, last, out)
+    out[first:last] = out[first:last] @ axes.T
 
 
 @dataclass(frozen=True)
@@ -205,13 +236,23 @@ class Added:
     vectors: Vectors
     new: list[str]
     unrelated: list[str]
+    #: New words that occur with one word of the core only.
+    uncertain: list[str]
 
 
-def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, run: Run | None = None) -> Added:
+def add_words(
+    vectors: Vectors,
+    counts: Counts,
+    ridge: Ridge = DEFAULT_RIDGE,
+    unseen_weight: UnseenWeight = DEFAULT_UNSEEN_WEIGHT,
+    run: Run | None = None,
+) -> Added:
     """Fold the words that only ``counts`` has into vectors of the recipes ``psd`` and ``psd-blockwise``.
 
-    Each new word is regressed on the core words it occurs with, with the scale and the unigrams of the trained model.
-    A word that occurs with none of them is left out and listed as unrelated.
+    Each new word is regressed on the core words, with the scale and the unigrams of the trained model. Core words that
+    it does not occur with have a small weight and the target 0: pairs that occur have mostly positive PMI, so without
+    them (``unseen_weight=0``, the paper's formula) new words point to one side and are each other's neighbors.
+    A word that occurs with no core word is left out and listed as unrelated.
     """
     base = PSDFactor(vectors, "adding words")
     if not base.core:
@@ -219,29 +260,34 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
             "the words that were trained together are no longer the first of these vectors",
             hint="pass the vectors that training returned, or a subset in their order",
         )
-    if not 0 <= ridge < np.inf:
-        raise FirthianError(
-            f"`ridge` must be a number of at least 0, got {ridge}", hint=f"the default is {DEFAULT_RIDGE:g}"
-        )
+    ridge = option_of("ridge", Ridge).check(ridge)
+    unseen_weight = option_of("unseen_weight", UnseenWeight).check(unseen_weight)
+    _check_settings(vectors, counts)
     run = run or Run()
     index = vectors.vocabulary.index
     new = np.array([n for n, word in enumerate(counts.vocabulary) if word not in index], dtype=np.int64)
     if new.size == 0:
         raise FirthianError("the counts have no words that the vectors lack", hint="pass counts of other text")
     old = np.array([index.get(word, -1) for word in counts.vocabulary], dtype=np.int64)
+    if new.size == old.size:
+        raise FirthianError(
+            "the counts and the vectors have no words in common", hint="count text in the language of the vectors"
+        )
     # Words are regressed on the core alone, never on words that were added before.
     core_ids = np.where(old < base.core, old, -1)
     run.progress.start("adding words", new.size)
     relations = relate(counts, new, core_ids, base.scale, _trained_sums(base, counts, old))
-    rows = base.to_vectors(regress(relations, base.rows(base.core), np.full(new.size, ridge), run))
-    placed = np.diff(relations.indptr) > 0
+    rows = base.to_vectors(regress(relations, base.rows(base.core), np.full(new.size, ridge), unseen_weight, run))
+    pairs = np.diff(relations.indptr)
+    placed = pairs > 0
     kept = [counts.vocabulary.words[n] for n in new[placed]]
     vocabulary = Vocabulary(
         [*vectors.vocabulary.words, *kept],
         np.concatenate([vectors.vocabulary.counts, counts.vocabulary.counts[new[placed]]]),
     )
     unrelated = [counts.vocabulary.words[n] for n in new[~placed]]
-    note = {"words": len(kept), "unrelated": unrelated, "ridge": ridge, "counts": counts.record}
+    options = {"ridge": ridge, "unseen_weight": unseen_weight}
+    note = {"words": len(kept), "unrelated": unrelated, **options, "counts": counts.record}
     provenance = replace(vectors.provenance, added=[*vectors.provenance.added, note])
     rows, subwords = rows[placed], vectors.subwords
     if subwords is not None and subwords.blend and kept:
@@ -253,7 +299,22 @@ def add_words(vectors: Vectors, counts: Counts, ridge: float = DEFAULT_RIDGE, ru
             # One row per word, so that a subset selects the right ones.
             extras[name] = np.concatenate([np.asarray(extras[name]), sums[new[placed]] / counts.total])
     result = Vectors(matrix, vocabulary, extras=extras, provenance=provenance, state=vectors.state, subwords=subwords)
-    return Added(result, kept, unrelated)
+    return Added(result, kept, unrelated, [counts.vocabulary.words[n] for n in new[pairs == 1]])
+
+
+def _check_settings(vectors: Vectors, counts: Counts) -> None:
+    """Raise if the counts were made with other settings than those of the training text; merged counts may not know theirs."""
+    source = vectors.provenance.counts or {}
+    trained, own = (
+        {**(record.get("settings") or {}), **options}
+        for record, options in ((source, source.get("options") or {}), (counts.record, counts.options.as_dict()))
+    )
+    for name in _SAME_SETTINGS:
+        if name in trained and name in own and trained[name] != own[name]:
+            raise FirthianError(
+                f"the counts were made with `{name}={own[name]}`, the vectors with `{name}={trained[name]}`",
+                hint="count the new text with the settings of the training text",
+            )
 
 
 def _trained_sums(base: PSDFactor, counts: Counts, old: Array) -> tuple[Array, Array]:

@@ -278,14 +278,16 @@ class Vectors:
 
     # Derived vectors
 
-    def add_words(self, counts: Counts, ridge: float = 4.0) -> Vectors:
+    def add_words(self, counts: Counts, ridge: float = 1.0, unseen_weight: float = 0.15) -> Vectors:
         """Fold in the words that only ``counts`` has (recipes psd and psd-blockwise); old vectors do not change.
+
+        ``unseen_weight`` is the weight of pairs that do not occur; 0 is the formula of the paper.
 
         Words that share no pair with the trained ones are left out and named in ``provenance.added``.
         """
         from firthian.vectors.psd import add_words
 
-        return add_words(self, counts, ridge).vectors
+        return add_words(self, counts, ridge, unseen_weight).vectors
 
     def subset(self, words: int | Iterable[str]) -> Vectors:
         """Return the vectors of the first N words, or of the named words in this order."""

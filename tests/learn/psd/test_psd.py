@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 
 import firthian as ft
+from firthian.datasets import locate
 from firthian.errors import FirthianError
 from firthian.learn.linalg.krylov import top_eigen, top_singular
 from firthian.learn.linalg.operators import SparseOperator
@@ -36,6 +37,17 @@ def corpus(documents=300, length=30, words=60, seed=0):
 @pytest.fixture(scope="module", params=["both", "left", "right"])
 def counts(request):
     return ft.count(corpus(), window=3, context=request.param, min_count=1)
+
+
+@pytest.fixture(scope="module")
+def english():
+    """The first 8 MB of a real corpus, one document per item."""
+    try:
+        path = locate("enwiki17m")
+    except FirthianError as error:
+        pytest.skip(str(error))
+    with open(path, encoding="utf-8") as file:
+        return file.read(8_000_000).split("\n")
 
 
 def dense_problem(counts, kappa=0.02, cut=0.05):
@@ -149,7 +161,8 @@ def test_eigenvalue_power_scales_the_columns():
 
 @pytest.mark.parametrize("pairs", [3, 5, 40, 200])
 @pytest.mark.parametrize("ridge", [0.0, 2.0])
-def test_regression_solves_its_normal_equations(pairs, ridge):
+@pytest.mark.parametrize("unseen", [0.0, 0.05, 0.7])
+def test_regression_solves_its_normal_equations(pairs, ridge, unseen):
     generator = np.random.default_rng(pairs)
     core = generator.standard_normal((250, 5)).astype(np.float32)
     indices = generator.choice(250, pairs, replace=False)
@@ -157,13 +170,16 @@ def test_regression_solves_its_normal_equations(pairs, ridge):
     relations = Relations(
         np.array([0, pairs, pairs]), indices.astype(np.int32), weights.astype(np.float32), targets.astype(np.float32)
     )
-    found = regress(relations, core, np.full(2, ridge), Run())
+    found = regress(relations, core, np.full(2, ridge), unseen, Run())
     assert not found[1].any()
-    chosen = core[indices].astype(np.float64)
-    gradient = chosen.T @ (weights * (chosen @ found[0] - targets)) + ridge * found[0]
-    assert np.abs(gradient).max() < 1e-4 * max(1, np.abs(chosen.T @ (weights * targets)).max())
-    if ridge or pairs >= 5:
-        assert np.allclose(found[0], twin.regression(chosen, weights, targets, ridge), atol=2e-4)
+    f, g = np.full(250, unseen), np.zeros(250)
+    f[indices], g[indices] = weights, targets
+    gradient = core.T @ (f * (core @ found[0] - g)) + ridge * found[0]
+    assert np.abs(gradient).max() < 1e-4 * max(1, np.abs(core.T @ (f * g)).max())
+    if ridge or unseen or pairs >= 5:
+        seen = np.zeros(250)
+        seen[indices] = weights
+        assert np.allclose(found[0], twin.regression(core.astype(np.float64), seen, g, ridge, unseen), atol=2e-4)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +194,7 @@ def test_regression_without_a_ridge_takes_the_shortest_vector(dimension, pairs, 
     relations = Relations(
         np.array([0, pairs]), np.arange(pairs, dtype=np.int32), weights.astype(np.float32), targets.astype(np.float32)
     )
-    found = regress(relations, core.astype(np.float32), np.full(1, ridge), Run())[0]
+    found = regress(relations, core.astype(np.float32), np.full(1, ridge), 0.0, Run())[0]
     root = np.sqrt(weights)
     expected = np.linalg.lstsq(root[:, np.newaxis] * core, root * targets, rcond=1e-9)[0]
     assert np.allclose(found, expected, atol=1e-3 * np.linalg.norm(expected))
@@ -191,9 +207,11 @@ def test_words_without_a_ridge_that_see_one_topic_only():
         topic, words = generator.integers(6), np.minimum(generator.geometric(0.06, 25), 60)
         texts.append(" ".join(f"t{topic}w{word}" for word in words))
     counts = ft.count(texts, window=5, min_count=1)
-    blockwise = ft.train(counts, "psd-blockwise", vector_size=60, core=150, band_ridges="0")
+    blockwise = ft.train(counts, "psd-blockwise", vector_size=60, core=150, band_ridges="0", unseen_weight=0)
     assert np.abs(blockwise.matrix).max() < 100
-    added = ft.train(ft.count(texts, window=5, min_count=5), "psd", vector_size=60).add_words(counts, ridge=0)
+    added = ft.train(ft.count(texts, window=5, min_count=5), "psd", vector_size=60).add_words(
+        counts, ridge=0, unseen_weight=0
+    )
     assert np.abs(added.matrix).max() < 100
 
 
@@ -232,7 +250,7 @@ def test_blockwise_words_are_regressions_on_the_core(context):
         one, other = weight[word, :core], weight[:core, word]
         f = one + other
         target = np.divide(one * g[word, :core] + other * g[:core, word], f, out=np.zeros(core), where=f > 0)
-        expected = twin.regression(vectors.matrix[:core].astype(np.float64), f, target, ridge)
+        expected = twin.regression(vectors.matrix[:core].astype(np.float64), f, target, ridge, 0.15)
         assert np.allclose(vectors.matrix[word], expected, atol=1e-3)
 
 
@@ -249,8 +267,46 @@ def test_adding_words_leaves_old_vectors_bit_for_bit(tmp_path):
     nearest = [word for word, _ in added.vectors.most_similar("novel", topn=3)]
     assert "w7" in nearest
     for ridge in (-1.0, np.nan, np.inf):
-        with pytest.raises(FirthianError, match="ridge must be a number of at least 0"):
+        with pytest.raises(FirthianError, match="ridge must be"):
             add_words(vectors, new, ridge)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("how", ["add", "blockwise"])
+def test_the_neighbors_of_added_words_are_those_of_training_on_everything(how, english):
+    """Seen pairs alone have mostly positive PMI: with no others, added words would be neighbors of each other."""
+    counts = ft.count(english, min_count=50)
+    words = counts.vocabulary.words
+    whole = ft.train(counts, "psd", vector_size=50)
+    if how == "add":
+        hidden = words[50::15]
+        kept = [word for word in words if word not in set(hidden)]
+        grown = ft.train(ft.count(english, min_count=50, vocabulary=kept), "psd", vector_size=50).add_words(counts)
+    else:
+        core = len(words) * 9 // 10
+        hidden = words[core:]
+        grown = ft.train(counts, "psd-blockwise", vector_size=50, core=core)
+    found, right = ([{word for word, _ in vectors.most_similar(name)} for name in hidden] for vectors in (grown, whole))
+    assert np.mean([len(one & other) for one, other in zip(found, right, strict=True)]) >= 7
+    assert np.mean([len(some & set(hidden)) for some in found]) <= 2 * 10 * (len(hidden) - 1) / (len(words) - 1)
+
+
+def test_words_that_cannot_be_added_are_refused_or_named():
+    texts = corpus()
+    vectors = ft.train(ft.count(texts, window=3, min_count=1), "psd", vector_size=6)
+    with pytest.raises(FirthianError, match="no words in common: count text in the language"):
+        add_words(vectors, ft.count(["ein kleiner text"] * 3, window=3, min_count=1))
+    once = add_words(vectors, ft.count([*texts, "novel w0"], window=3, min_count=1))
+    assert once.uncertain == ["novel"]
+    assert np.isfinite(once.vectors["novel"]).all()
+    for settings in ({"window": 4}, {"window": 3, "context": "left"}, {"window": 3, "sample": 1e-2}):
+        with pytest.raises(
+            FirthianError, match=r"the counts were made with .*, the vectors with .*: count the new text"
+        ):
+            add_words(vectors, ft.count([*texts, "novel w0"], min_count=1, **settings))
+    for weight in (-0.1, 2, np.nan):
+        with pytest.raises(FirthianError, match="unseen_weight must be a number from 0 to 1"):
+            add_words(vectors, ft.count([*texts, "novel w0"], window=3, min_count=1), unseen_weight=weight)
 
 
 def test_added_words_are_measured_by_the_unigrams_of_training():
@@ -271,7 +327,7 @@ def test_added_words_are_measured_by_the_unigrams_of_training():
     trained = np.array([shares[word] for word, here in zip(new.vocabulary, seen, strict=True) if here])
     expected = base.scale.targets(row[seen], row.sum() * trained)
     assert np.allclose(relations.targets[np.argsort(relations.indices)], expected[np.argsort(ids[seen])], atol=1e-5)
-    found = base.to_vectors(regress(relations, base.rows(), np.full(1, 4.0), Run()))
+    found = base.to_vectors(regress(relations, base.rows(), np.full(1, 1.0), 0.15, Run()))
     assert np.array_equal(added["novel"], found[0])
     # The shares stay beside their words, whatever is done with the vectors.
     assert added.extras["row_shares"].shape == (len(added),)
@@ -294,7 +350,9 @@ def test_words_are_added_to_vectors_older_than_their_unigrams():
     assert not np.array_equal(old["novel"], known["novel"])
     base = PSDFactor(vectors, "a test")
     relations = relate(new, np.array([new.vocabulary["novel"]]), _core_ids(vectors, new, 40), base.scale)
-    assert np.array_equal(old["novel"], base.to_vectors(regress(relations, base.rows(40), np.full(1, 4.0), Run()))[0])
+    assert np.array_equal(
+        old["novel"], base.to_vectors(regress(relations, base.rows(40), np.full(1, 1.0), 0.15, Run()))[0]
+    )
     vectors.extras["row_shares"] = np.ones(3)
     with pytest.raises(FirthianError, match=r"row_shares of shape \(3,\): train them again"):
         vectors.add_words(new)

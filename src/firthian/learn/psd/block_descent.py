@@ -23,7 +23,7 @@ from firthian.learn.recipe import EigenvaluePower
 from firthian.learn.solver import Solution
 from firthian.options import Option
 from firthian.runtime.run import Run
-from firthian.vectors.psd import regress, relate
+from firthian.vectors.psd import DEFAULT_UNSEEN_WEIGHT, UnseenWeight, regress, relate
 
 #: With ``iterations=auto``: the maximum, and the relative decrease of the loss that ends them.
 MOST_ITERATIONS, SMALL_FALL = 50, 1e-3
@@ -81,10 +81,11 @@ class BlockDescent:
         band_ridges: Annotated[
             str, Option("mu of each band of words outside the core, rarest last; 0: unregularized")
         ] = "2,4,8",
+        unseen_weight: UnseenWeight = DEFAULT_UNSEEN_WEIGHT,
     ) -> None:
         self.iterations, self.ridge, self.step = iterations, ridge, step
         self.eigenvalue_power, self.center = eigenvalue_power, center
-        self.band_ridges = read_ridges(band_ridges)
+        self.band_ridges, self.unseen_weight = read_ridges(band_ridges), unseen_weight
 
     def solve(self, model: WeightedPMI, dimension: int, run: Run) -> Solution:
         """Fit the core, then the other words; there are at most as many dimensions as positive eigenvalues."""
@@ -95,7 +96,8 @@ class BlockDescent:
             run.progress.start("regressing words", others.size)
             core_ids = np.where(np.arange(words) < model.words, np.arange(words), -1)
             relations = relate(model.counts, others, core_ids, model.scale)
-            factor = np.concatenate([factor, regress(relations, factor, bands(others.size, self.band_ridges), run)])
+            ridges = bands(others.size, self.band_ridges)
+            factor = np.concatenate([factor, regress(relations, factor, ridges, self.unseen_weight, run)])
             stats["unrelated_words"] = int(relations.unrelated.size)
         vectors = factor * (last.values ** (self.eigenvalue_power - 0.5)).astype(np.float32)
         center = np.zeros(vectors.shape[1], dtype=np.float32)

@@ -11,7 +11,7 @@ _PAPER = "Li, Zhu and Miao 2015 (PSDVec)"
 PSD = (
     Recipe(
         "psd", "weighted low-rank positive semidefinite approximation of PMI", _PAPER,
-        _MODEL, _SOLVER, fixed={"core": None, "band_ridges": "0"}, memory=memory_of("psd"),
+        _MODEL, _SOLVER, fixed={"core": None, "band_ridges": "0", "unseen_weight": 0.0}, memory=memory_of("psd"),
     ),
     Recipe(
         "psd-blockwise", "psd for the most frequent words, every other word by ridge regression on them", _PAPER,
