@@ -60,7 +60,7 @@ SPECTRAL = (
     Recipe(
         "random-projection", "random projection of positive PMI: a fast baseline without fitting",
         "Li, Hastie and Church 2006; Sahlgren 2005",
-        _PMI, f"{HERE}.solvers:RandomProjection", memory=Memory(pair=24, word_dim=16),
+        _PMI, f"{HERE}.solvers:RandomProjection", memory=_SPARSE.plus(word_dim=16),
     ),
     Recipe(
         "hal", "hyperspace analogue to language: the left and right contexts that vary most", "Lund and Burgess 1996",
