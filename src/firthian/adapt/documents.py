@@ -11,9 +11,9 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.text.readers import Documents
-from firthian.text.segments import Segment, cut_segments, tokenize_text
+from firthian.text.segments import cut_segments, tokenize_text
 from firthian.text.tokenizer import Tokenizer
-from firthian.text.types import TypeTable, VocabularyLimits
+from firthian.text.types import Segment, TypeTable, VocabularyLimits
 from firthian.text.vocabulary import Vocabulary
 
 #: Start-of-document marker in n-grams such as ``<s> how``; not a feature by itself.
@@ -121,7 +121,7 @@ def add_ngrams(segment: Segment, longest: int, continues: bool) -> Segment:
         sizes = np.diff(runs_starts)[first] + 1 + np.diff(starts)[second]
         new_starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         new_pool = np.empty(new_starts[-1], dtype=np.uint8)
-        kernel.join_words(first, runs_starts, runs_pool, second, starts, pool, new_starts, new_pool)
+        kernel.join_words((first, runs_starts, runs_pool), (second, starts, pool), new_starts, new_pool)
         ids.append(types + codes)
         homes_of_ids.append(homes[: left.size][inside])
         counts.append(np.bincount(codes, minlength=keys.size))

@@ -15,9 +15,8 @@ from firthian.counts.rows import RowBlock, Runs, count_blocks, cut_rows, joined,
 from firthian.counts.settings import WindowSettings
 from firthian.runtime.executor import Executor, Handle, Threads
 from firthian.runtime.progress import Progress
-from firthian.text.segments import Segment
 from firthian.text.spool import RemoteSpool, Spool, Start
-from firthian.text.types import TypeTable
+from firthian.text.types import Segment, TypeTable
 from firthian.text.vocabulary import Vocabulary
 
 #: Bytes of memory per token of a group: its id while pieces are joined (twice), and its position in the index.

@@ -1,7 +1,7 @@
 """Text bytes -> ids of word types, through an open-addressing hash table that lives in plain arrays.
 
 A table is five arrays: ``slots`` (type id or -1, a power of two of them), ``hashes``, ``starts`` (where a type's
-bytes begin in ``pool``; one more than there are types), ``pool`` and ``counts``.
+bytes begin in ``pool``; one more than there are types), ``pool`` and ``counts``. ``Words`` are types without slots.
 """
 
 from __future__ import annotations
@@ -20,6 +20,19 @@ DONE, MORE_TYPES, MORE_POOL = 0, 1, 2
 #: Indices into ``progress``, the state between calls of ``scan``.
 AT_BYTE, N_TOKENS, N_DOCUMENTS, N_TYPES = 0, 1, 2, 3
 
+#: ``(classes, fold, number)``: the class of each code point (those past the end are not words), the byte to store for each
+#: byte, and what replaces every word whose characters are all DIGIT, unless it is empty.
+Rules = tuple[Array, Array, Array]
+
+#: ``(slots, hashes, starts, pool, counts)``.
+Table = tuple[Array, Array, Array, Array, Array]
+
+#: ``(hashes, starts, pool, counts)``.
+Words = tuple[Array, Array, Array, Array]
+
+#: Types by id, and the starts and the pool of their table.
+Spellings = tuple[Array, Array, Array]
+
 _OFFSET = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -31,18 +44,9 @@ def _slot_of(hash_: np.uint64, mask: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _find(
-    hash_: np.uint64,
-    text: Array,
-    first: int,
-    last: int,
-    fold: Array,
-    slots: Array,
-    hashes: Array,
-    starts: Array,
-    pool: Array,
-) -> tuple[int, int]:
+def _find(hash_: np.uint64, text: Array, first: int, last: int, fold: Array, table: Table) -> tuple[int, int]:
     """Return (type id or -1, its slot) of the word ``fold[text[first:last]]``."""
+    slots, hashes, starts, pool, _ = table
     mask = np.uint64(slots.size - 1)
     slot = _slot_of(hash_, mask)
     while True:
@@ -62,27 +66,14 @@ def _find(
 
 
 @njit(cache=True, nogil=True)
-def scan(
-    text: Array,
-    classes: Array,
-    fold: Array,
-    number: Array,
-    ids: Array,
-    document_starts: Array,
-    slots: Array,
-    hashes: Array,
-    starts: Array,
-    pool: Array,
-    counts: Array,
-    progress: Array,
-) -> int:
+def scan(text: Array, rules: Rules, ids: Array, document_starts: Array, table: Table, progress: Array) -> int:
     """Cut UTF-8 ``text`` into words and write the id of each; stop early when the table is full.
 
-    A word is a run of WORD characters; a JOINER stays inside when a WORD character follows it. ``classes`` maps a
-    code point to its class (code points past its end are not words), ``fold`` a byte to the byte to store.
-    ``number``, when not empty, replaces every word whose characters are all DIGIT. ``document_starts[n]`` becomes
-    the number of tokens before document ``n``; documents end at bytes of class ENDS_DOCUMENT.
+    A word is a run of WORD characters; a JOINER stays inside when a WORD character follows it. ``document_starts[n]``
+    becomes the number of tokens before document ``n``; documents end at bytes of class ENDS_DOCUMENT.
     """
+    classes, fold, number = rules
+    slots, hashes, starts, pool, counts = table
     identity = np.arange(256).astype(np.uint8)
     room = min(hashes.size, slots.size // 2)
     at = progress[AT_BYTE]
@@ -145,10 +136,10 @@ def scan(
                 hash_ = _OFFSET
                 for k in range(number.size):
                     hash_ = (hash_ ^ np.uint64(number[k])) * _PRIME
-                type_, slot = _find(hash_, number, 0, number.size, identity, slots, hashes, starts, pool)
+                type_, slot = _find(hash_, number, 0, number.size, identity, table)
                 length = number.size
             else:
-                type_, slot = _find(hash_, text, first, last, fold, slots, hashes, starts, pool)
+                type_, slot = _find(hash_, text, first, last, fold, table)
                 length = last - first
             if type_ < 0:
                 if n_types >= room:
@@ -206,75 +197,42 @@ def hash_words(starts: Array, pool: Array, hashes: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def join_words(
-    left: Array,
-    left_starts: Array,
-    left_pool: Array,
-    right: Array,
-    right_starts: Array,
-    right_pool: Array,
-    starts: Array,
-    pool: Array,
-) -> None:
+def join_words(left: Spellings, right: Spellings, starts: Array, pool: Array) -> None:
     """Spell pairs of words with a space between them; ``starts`` are their offsets."""
-    for n in range(left.size):
-        at = starts[n]
-        for k in range(left_starts[left[n]], left_starts[left[n] + 1]):
-            pool[at] = left_pool[k]
-            at += 1
-        pool[at] = 32
-        at += 1
-        for k in range(right_starts[right[n]], right_starts[right[n] + 1]):
-            pool[at] = right_pool[k]
-            at += 1
+    (lefts, left_starts, left_pool), (rights, right_starts, right_pool) = left, right
+    for n in range(lefts.size):
+        begin, end = left_starts[lefts[n]], left_starts[lefts[n] + 1]
+        middle = starts[n] + end - begin
+        pool[starts[n] : middle] = left_pool[begin:end]
+        pool[middle] = 32
+        begin, end = right_starts[rights[n]], right_starts[rights[n] + 1]
+        pool[middle + 1 : middle + 1 + end - begin] = right_pool[begin:end]
 
 
 @njit(cache=True, nogil=True)
-def look_up(
-    hashes: Array,
-    starts: Array,
-    pool: Array,
-    slots: Array,
-    table_hashes: Array,
-    table_starts: Array,
-    table_pool: Array,
-    ids: Array,
-) -> None:
+def look_up(words: Words, table: Table, ids: Array) -> None:
     """Write for each word its id in the table, or -1."""
+    hashes, starts, pool, _ = words
     identity = np.arange(256).astype(np.uint8)
     for n in range(hashes.size):
-        ids[n] = _find(
-            hashes[n], pool, starts[n], starts[n + 1], identity, slots, table_hashes, table_starts, table_pool
-        )[0]
+        ids[n] = _find(hashes[n], pool, starts[n], starts[n + 1], identity, table)[0]
 
 
 @njit(cache=True, nogil=True)
-def add_types(
-    hashes: Array,
-    starts: Array,
-    pool: Array,
-    counts: Array,
-    part: int,
-    parts: int,
-    first: int,
-    slots: Array,
-    table_hashes: Array,
-    table_starts: Array,
-    table_pool: Array,
-    table_counts: Array,
-    n_types: int,
-) -> tuple[int, int]:
+def add_types(words: Words, part: int, parts: int, first: int, table: Table, n_types: int) -> tuple[int, int]:
     """Add the counts of those words whose hash is in ``part`` of ``parts``; return (words read, types in the table).
 
     Fewer words are read than there are when the table has no more room.
     """
+    hashes, starts, pool, counts = words
+    slots, table_hashes, table_starts, table_pool, table_counts = table
     identity = np.arange(256).astype(np.uint8)
     room = min(table_hashes.size, slots.size // 2)
     for n in range(first, hashes.size):
         if (hashes[n] >> np.uint64(48)) % np.uint64(parts) != part:
             continue
         begin, end = starts[n], starts[n + 1]
-        type_, slot = _find(hashes[n], pool, begin, end, identity, slots, table_hashes, table_starts, table_pool)
+        type_, slot = _find(hashes[n], pool, begin, end, identity, table)
         if type_ < 0:
             if n_types >= room or table_starts[n_types] + end - begin > table_pool.size:
                 return n, n_types

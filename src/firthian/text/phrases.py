@@ -12,8 +12,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.text.segments import Segment
-from firthian.text.types import TypeTable
+from firthian.text.types import Segment, TypeTable
 from firthian.text.vocabulary import Vocabulary
 
 _DEFAULT_THRESHOLDS = {"npmi": 0.5, "word2vec": 100.0}

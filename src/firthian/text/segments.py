@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from firthian.arrays import Array
 from firthian.disk.artifact import ArtifactKind
 from firthian.errors import FirthianError
 from firthian.text.files import Shard, lines_before
 from firthian.text.readers import Corpus, Piece
 from firthian.text.tokenizer import Tokenizer
+from firthian.text.types import Segment, TypeTable
 
 #: Bytes of text of a segment.
 SEGMENT_BYTES = 4 << 20
@@ -44,39 +44,6 @@ class SegmentText:
         start, source, line = [origin for origin in self.origins if origin[0] <= offset][-1]
         newlines = self.text.count(b"\n", start, offset) + (lines_before(source, self.begin) if self.begin else 0)
         return f"{source}, line {line + newlines}"
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Tokens of one segment as ids of its own types.
-
-    ``document_starts[n]`` is the number of tokens before document ``n``; the first document of a segment may be the
-    rest of the previous segment's last one; with ``ends_inside`` the last one continues in the next segment.
-    """
-
-    ids: Array
-    document_starts: Array
-    #: The types: their hashes, their bytes one after another in ``pool``, their counts.
-    hashes: Array
-    starts: Array
-    pool: Array
-    counts: Array
-    ends_inside: bool
-    undecodable: int = 0
-
-    def types(self) -> list[str]:
-        """Return the types as strings."""
-        data = self.pool.tobytes()
-        return [data[a:b].decode() for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
-
-    @property
-    def whole_documents(self) -> int:
-        """The number of documents that end in this segment."""
-        return self.document_starts.size - 1 if self.ends_inside else self.document_starts.size
-
-    def tokens_of_open_document(self) -> int:
-        """Return the number of tokens of the last document, if it continues in the next segment."""
-        return int(self.ids.size - self.document_starts[-1]) if self.ends_inside else 0
 
 
 def cut_segments(
@@ -159,52 +126,19 @@ def tokenize_text(text: bytes, tokenizer: Tokenizer, tokenized: bool = False) ->
     data = np.frombuffer(prepared.text, dtype=np.uint8)
     ids = np.empty(data.size // 2 + 2, dtype=np.int32)
     document_starts = np.zeros(prepared.text.count(b"\n") + 1, dtype=np.int64)
-    room = 1 << max(8, min(17, (data.size // 64).bit_length()))
-    hashes = np.empty(room, dtype=np.uint64)
-    starts = np.zeros(room + 1, dtype=np.int64)
-    counts = np.zeros(room, dtype=np.int64)
-    pool = np.empty(room * 8 + prepared.number.size, dtype=np.uint8)
-    slots = np.full(room * 2, -1, dtype=np.int32)
+    table = TypeTable(1 << max(8, min(17, (data.size // 64).bit_length())))
     progress = np.zeros(4, dtype=np.int64)
     while True:
-        status = kernel.scan(
-            data,
-            prepared.classes,
-            prepared.fold,
-            prepared.number,
-            ids,
-            document_starts,
-            slots,
-            hashes,
-            starts,
-            pool,
-            counts,
-            progress,
-        )
-        n_types = int(progress[kernel.N_TYPES])
+        status = kernel.scan(data, prepared.rules, ids, document_starts, table.arrays, progress)
+        table.size = int(progress[kernel.N_TYPES])
         if status == kernel.DONE:
             break
-        if status == kernel.MORE_TYPES:
-            hashes, counts = np.resize(hashes, 2 * room), np.resize(counts, 2 * room)
-            starts = np.resize(starts, 2 * room + 1)
-            room *= 2
-            slots = np.full(room * 2, -1, dtype=np.int32)
-            kernel.fill_slots(hashes, n_types, slots)
-        else:
-            # Room for the longest possible word, so that the next call always makes progress.
-            pool = np.concatenate([pool, np.empty(max(pool.size, data.size), dtype=np.uint8)])
-    n_documents = int(progress[kernel.N_DOCUMENTS])
+        # Room for the longest possible word, so that the next call always makes progress.
+        table.grow(data.size)
     ends_inside = not prepared.text.endswith(b"\n")
-    return Segment(
-        ids=ids[: progress[kernel.N_TOKENS]].copy(),
-        document_starts=document_starts[: n_documents + ends_inside].copy(),
-        hashes=hashes[:n_types].copy(),
-        starts=starts[: n_types + 1].copy(),
-        pool=pool[: starts[n_types]].copy(),
-        counts=counts[:n_types].copy(),
-        ends_inside=ends_inside,
-        undecodable=prepared.undecodable,
-    )
+    ids = ids[: progress[kernel.N_TOKENS]].copy()
+    document_starts = document_starts[: progress[kernel.N_DOCUMENTS] + ends_inside].copy()
+    return table.as_segment(ids, document_starts, ends_inside, prepared.undecodable)
 
 
 def tokenize_segment(source: SegmentText, tokenizer: Tokenizer, tokenized: bool, strict: bool) -> Segment:

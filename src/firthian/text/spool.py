@@ -19,7 +19,6 @@ from firthian.text.files import Shard, corpus_checksum
 from firthian.text.readers import Corpus
 from firthian.text.segments import (
     SEGMENT_BYTES,
-    Segment,
     SegmentText,
     cut_segments,
     cut_shard,
@@ -31,7 +30,7 @@ from firthian.text.segments import (
     write_segment,
 )
 from firthian.text.tokenizer import Tokenizer
-from firthian.text.types import TypeTable
+from firthian.text.types import Segment, TypeTable
 
 Result = TypeVar("Result")
 

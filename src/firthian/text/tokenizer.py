@@ -171,10 +171,9 @@ class Prepared:
     """Bytes ready for the scanning kernel, with the tables to scan them by."""
 
     text: bytes
-    classes: Array
-    fold: Array
-    number: Array
-    undecodable: int
+    #: Classes of characters, bytes to store, and what replaces numbers.
+    rules: tuple[Array, Array, Array]
+    undecodable: int = 0
 
 
 @dataclass(frozen=True)
@@ -222,7 +221,7 @@ class Tokenizer:
         plain = self.name in ("unicode", "whitespace") or tokenized
         if plain and text.isascii():
             classes = _ascii_classes() if self.name == "unicode" and not tokenized else self._classes(tokenized)
-            return Prepared(text, classes, _fold_table(not (self.keep_case or tokenized)), number, 0)
+            return Prepared(text, (classes, _fold_table(not (self.keep_case or tokenized)), number))
         decoded, undecodable = decode(text)
         decoded = _normalized(_thinned(decoded) if _perhaps_crowded(text) else decoded)
         if self.function is not None and not tokenized:
@@ -233,8 +232,8 @@ class Tokenizer:
         if not (self.keep_case or tokenized):
             # Lower-casing may uncover a pair that composes: J with caron has no capital of its own.
             decoded = _normalized(decoded.lower())
-        classes = self._classes(tokenized)
-        return Prepared(decoded.encode("utf-8", "replace"), classes, _fold_table(False), number, undecodable)
+        rules = (self._classes(tokenized), _fold_table(False), number)
+        return Prepared(decoded.encode("utf-8", "replace"), rules, undecodable)
 
     def _classes(self, tokenized: bool) -> Array:
         if tokenized or self.function is not None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError
-from firthian.text.segments import Segment
 from firthian.text.vocabulary import Vocabulary
 
 #: Bytes per type in the table: hash, start, count, two slots, and about ten bytes of spelling.
@@ -28,6 +27,44 @@ class VocabularyLimits:
     max_vocab: int | None = None
     only: frozenset[str] | None = None
     stop_words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Tokens of one segment as ids of its own types.
+
+    ``document_starts[n]`` is the number of tokens before document ``n``; the first document of a segment may be the
+    rest of the previous segment's last one; with ``ends_inside`` the last one continues in the next segment.
+    """
+
+    ids: Array
+    document_starts: Array
+    #: The types: their hashes, their bytes one after another in ``pool``, their counts.
+    hashes: Array
+    starts: Array
+    pool: Array
+    counts: Array
+    ends_inside: bool
+    undecodable: int = 0
+
+    @property
+    def words(self) -> tuple[Array, Array, Array, Array]:
+        """The types as the kernels take them."""
+        return self.hashes, self.starts, self.pool, self.counts
+
+    def types(self) -> list[str]:
+        """Return the types as strings."""
+        data = self.pool.tobytes()
+        return [data[a:b].decode() for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    @property
+    def whole_documents(self) -> int:
+        """The number of documents that end in this segment."""
+        return self.document_starts.size - 1 if self.ends_inside else self.document_starts.size
+
+    def tokens_of_open_document(self) -> int:
+        """Return the number of tokens of the last document, if it continues in the next segment."""
+        return int(self.ids.size - self.document_starts[-1]) if self.ends_inside else 0
 
 
 class TypeTable:
@@ -51,13 +88,16 @@ class TypeTable:
         table = cls(1 << max(4, len(spelled).bit_length()))
         table.size = len(spelled)
         table.pool = np.frombuffer(b"".join(spelled), dtype=np.uint8)
-        table.starts = np.concatenate([[0], np.cumsum([len(word) for word in spelled], dtype=np.int64)]).astype(
-            np.int64
-        )
+        table.starts = np.cumsum([0, *map(len, spelled)], dtype=np.int64)
         table.hashes = np.empty(table.size, dtype=np.uint64)
         kernel.hash_words(table.starts, table.pool, table.hashes)
         kernel.fill_slots(table.hashes, table.size, table.slots)
         return table
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array, Array, Array]:
+        """The arrays that the kernels take."""
+        return self.slots, self.hashes, self.starts, self.pool, self.counts
 
     def add(self, segment: Segment, part: int = 0, parts: int = 1) -> None:
         """Add the counts of a segment's types in one part of the hash range."""
@@ -65,35 +105,18 @@ class TypeTable:
 
         read = 0
         while True:
-            read, self.size = kernel.add_types(
-                segment.hashes, segment.starts, segment.pool, segment.counts, part, parts, read,
-                self.slots, self.hashes, self.starts, self.pool, self.counts, self.size,
-            )  # fmt: skip
+            read, self.size = kernel.add_types(segment.words, part, parts, read, self.arrays, self.size)
             if read == segment.hashes.size:
                 return
-            if self.size >= self.room:
-                self._grow()
-            else:
-                self.pool = np.concatenate(
-                    [self.pool, np.empty(max(self.pool.size, segment.pool.size), dtype=np.uint8)]
-                )
+            self.grow(segment.pool.size)
 
-    def as_segment(self) -> Segment:
-        """Return the types as a segment without text, to be added to another table."""
-        end = int(self.starts[self.size])
-        return Segment(
-            ids=np.empty(0, dtype=np.int32),
-            document_starts=np.zeros(1, dtype=np.int64),
-            hashes=self.hashes[: self.size].copy(),
-            starts=self.starts[: self.size + 1].copy(),
-            pool=self.pool[:end].copy(),
-            counts=self.counts[: self.size].copy(),
-            ends_inside=False,
-        )
-
-    def _grow(self) -> None:
+    def grow(self, spelling: int) -> None:
+        """Make room for more types, or else for ``spelling`` more bytes of their spelling."""
         from firthian.kernels import tokens as kernel
 
+        if self.size < self.room:
+            self.pool = np.concatenate([self.pool, np.empty(max(self.pool.size, spelling), dtype=np.uint8)])
+            return
         self.room *= 2
         self.hashes = np.resize(self.hashes, self.room)
         self.counts = np.resize(self.counts, self.room)
@@ -101,21 +124,31 @@ class TypeTable:
         self.slots = np.full(2 * self.room, -1, dtype=np.int32)
         kernel.fill_slots(self.hashes, self.size, self.slots)
 
+    def as_segment(
+        self,
+        ids: Array | None = None,
+        document_starts: Array | None = None,
+        ends_inside: bool = False,
+        undecodable: int = 0,
+    ) -> Segment:
+        """Return the types as those of a segment, by default of one without text, to be added to another table."""
+        return Segment(
+            np.empty(0, dtype=np.int32) if ids is None else ids,
+            np.zeros(1, dtype=np.int64) if document_starts is None else document_starts,
+            self.hashes[: self.size].copy(),
+            self.starts[: self.size + 1].copy(),
+            self.pool[: self.starts[self.size]].copy(),
+            self.counts[: self.size].copy(),
+            ends_inside,
+            undecodable,
+        )
+
     def look_up(self, segment: Segment) -> Array:
         """Return the id of each type of a segment in this table, or -1."""
         from firthian.kernels import tokens as kernel
 
         ids = np.empty(segment.hashes.size, dtype=np.int32)
-        kernel.look_up(
-            segment.hashes,
-            segment.starts,
-            segment.pool,
-            self.slots,
-            self.hashes,
-            self.starts,
-            self.pool,
-            ids,
-        )
+        kernel.look_up(segment.words, self.arrays, ids)
         return ids
 
     def spelled(self, which: Array) -> list[str]:
