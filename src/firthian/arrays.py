@@ -21,6 +21,15 @@ def unit_rows(matrix: Array) -> Array:
     return (matrix / np.where(length > 0, length, 1)).astype(np.float32)
 
 
+def offsets(sizes: Any) -> Array:
+    """Return where consecutive parts of these sizes begin, and where the last one ends.
+
+    >>> offsets([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
 def on_pattern(pattern: Any, matrix: Any) -> Array:
     """Return the values of one CSR array at the entries of another, which include its own; both have sorted rows.
 

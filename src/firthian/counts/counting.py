@@ -39,7 +39,7 @@ from firthian.runtime.progress import Progress, Silent
 from firthian.text.phrases import PhraseOptions, find_phrases
 from firthian.text.readers import Corpus, open_corpus
 from firthian.text.segments import SEGMENT_BYTES, WORKER_BYTES
-from firthian.text.spool import RemoteSpool, Spool, tokenize_corpus
+from firthian.text.spool import Spool, tokenize_corpus
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
 from firthian.text.vocabulary import Vocabulary, read_words
@@ -249,7 +249,7 @@ def _count_spool(
     """Count a tokenized corpus and write the result."""
     vocabulary = result.vocabulary
     context.progress.start("counting windows", spool.tokens)
-    if isinstance(spool, RemoteSpool):
+    if context.executor.remote:
         group_tokens = context.group_tokens(len(vocabulary))
         blocks = count_remote(spool, vocabulary, options, context.executor, group_tokens, context.progress)
     else:
@@ -262,14 +262,12 @@ def _count_local(
 ) -> Iterator[RowBlock]:
     """Count group by group; yield the rows of a single group directly, else merge those of all groups from disk."""
     words = len(vocabulary)
-    weights, _ = options.integer_weights()
-    before, after = options.sides(weights)
     # The interrupted attempt may have had another budget: only the segments of its runs tell what is done.
     runs = finished_runs(work, spool.sha256, words)
     done = runs[-1].segments[1] if runs else 0
     context.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
     for group in groups(spool, vocabulary, options, context.rereaders, context.group_tokens(words), skip=done):
-        blocks = count_blocks(group.stream, group.core, words, before, after, context.executor, context.block_pairs)
+        blocks = count_blocks(group.stream, group.core, words, options.sides(), context.executor, context.block_pairs)
         if group.segments == (0, spool.segments):
             return blocks
         runs.append(write_run(work, group.segments, spool.sha256, blocks))
@@ -300,7 +298,7 @@ def _merge_rounds(
 
 def _merged(runs: list[DiskRun], words: int, context: CountingContext) -> Iterator[RowBlock]:
     sizes = np.sum([np.diff(run.pointers) for run in runs], axis=0)
-    return merge_blocks(list(runs), sizes, words, context.executor, context.block_pairs)
+    return merge_blocks(runs, sizes, words, context.executor, context.block_pairs)
 
 
 def _record(job: CountJob, spool: Spool, result: VocabularyResult, phrases: int) -> dict[str, Any]:

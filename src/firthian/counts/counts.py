@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firthian.arrays import Array
+from firthian.arrays import Array, offsets
 from firthian.counts.rows import RowBlock
 from firthian.counts.settings import WindowSettings
 from firthian.disk.artifact import ArtifactKind
@@ -252,18 +252,9 @@ def write_counts(
             last = row + block.sizes.size
             stored = np.empty(block.sums.size, dtype=value_type)
             inexact = np.empty(block.sums.size, dtype=np.int64)
-            used = kernel.finish_rows(
-                row,
-                block.sizes,
-                block.columns,
-                block.sums,
-                float(unit),
-                keep,
-                stored,
-                row_sums[row:last],
-                column_totals,
-                inexact,
-            )
+            totals = row_sums[row:last], column_totals
+            rows = block.sizes, block.columns, block.sums
+            used = kernel.finish_rows(row, rows, float(unit), keep, stored, totals, inexact)
             indices.append(block.columns)
             values.append(stored)
             sizes[row:last] = block.sizes
@@ -272,7 +263,7 @@ def write_counts(
             row, at = last, at + block.sums.size
         files = {writer.path.name: writer.close() for writer in (indices, values, places, exact)}
     arrays = {
-        "indptr": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        "indptr": offsets(sizes),
         "row_sums": row_sums,
         "column_sums": row_sums if symmetric else column_totals / (1 if expected else unit),
         "word_counts": vocabulary.counts,

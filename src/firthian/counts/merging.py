@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from firthian._version import __version__
-from firthian.arrays import Array
+from firthian.arrays import Array, offsets
 from firthian.counts.counts import Counts, temporary_target, write_counts
 from firthian.counts.rows import merge_blocks
 from firthian.counts.settings import WindowSettings
@@ -38,7 +38,7 @@ class Renumbered:
 
     def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
         """Return some rows in the new ids."""
-        pointers = np.concatenate([[0], np.cumsum(self.sizes[first:last])]).astype(np.int64)
+        pointers = offsets(self.sizes[first:last])
         columns = np.empty(pointers[-1], dtype=np.int32)
         sums = np.empty(pointers[-1], dtype=np.int64)
         for row in range(first, last):
@@ -86,7 +86,7 @@ def merge(
     vocabulary = Vocabulary.from_counts(total)
     parts[0].options.check_sums(max(total.values(), default=0))
     runs = [Renumbered(part, vocabulary) for part in parts]
-    blocks = merge_blocks(list(runs), np.sum([run.sizes for run in runs], axis=0), len(vocabulary), Threads(workers))
+    blocks = merge_blocks(runs, np.sum([run.sizes for run in runs], axis=0), len(vocabulary), Threads(workers))
     record = {"merged": [part.record for part in parts], "settings": _shared_tokenizing(parts), "firthian": __version__}
     if output is not None:
         with new_folder(output, force) as folder:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from firthian.arrays import Array
+from firthian.arrays import Array, offsets
 from firthian.disk.artifact import ArtifactKind
 from firthian.disk.atomic import remove, staged
 from firthian.disk.tensors import TensorWriter, rows_fit
@@ -47,21 +47,32 @@ class Scratch(threading.local):
     """A dense row of sums and a bit for each of its entries, for each thread its own; cleared between uses."""
 
     def __init__(self, words: int) -> None:
-        self.accumulator = np.zeros(words, dtype=np.int64)
-        self.marks = np.zeros(-(-words // 64), dtype=np.uint64)
+        self.arrays = np.zeros(words, dtype=np.int64), np.zeros(-(-words // 64), dtype=np.uint64)
 
 
 class Runs(Protocol):
-    """Sums that can be read by rows: a run on disk, or the counts of another corpus."""
+    """Sums that can be read by rows: a run in memory or on disk, or the counts of another corpus."""
 
     def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
         """Return (pointers from 0, columns, sums) of some rows in the ids of the result."""
         ...
 
 
+class MemoryRun:
+    """Sums in compressed rows."""
+
+    def __init__(self, pointers: Array, columns: Array, sums: Array) -> None:
+        self.pointers, self.columns, self.sums = pointers, columns, sums
+
+    def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
+        """Return (pointers from 0, columns, sums) of some rows."""
+        low, high = int(self.pointers[first]), int(self.pointers[last])
+        return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
+
+
 def cut_rows(most_pairs: Array, block_pairs: int = BLOCK_PAIRS, also: Sequence[int] = ()) -> list[tuple[int, int]]:
     """Divide rows into blocks by the maximum pairs of each, and ``also`` at some rows; results do not depend on it."""
-    ends = np.concatenate([[0], np.cumsum(most_pairs)])
+    ends = offsets(most_pairs)
     steps = np.arange(block_pairs, ends[-1], block_pairs)
     cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, steps, side="right") - 1, [most_pairs.size], also]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
@@ -71,8 +82,7 @@ def count_blocks(
     stream: Array,
     core: tuple[int, int],
     words: int,
-    before: Array,
-    after: Array,
+    sides: tuple[Array, Array],
     executor: Executor,
     block_pairs: int = BLOCK_PAIRS,
     cuts: Sequence[int] = (),
@@ -85,36 +95,26 @@ def count_blocks(
     from firthian.kernels import windows as kernel
 
     begin, end = rows or (0, words)
-    pointers, positions = _index(stream, core, words, (begin, end), executor)
-    occurrences = np.diff(pointers)
-    most_pairs = np.minimum(words, occurrences * (before.size + after.size))
-    ends = np.concatenate([[0], np.cumsum(most_pairs)])
+    index = _index(stream, core, words, (begin, end), executor)
+    most_pairs = np.minimum(words, np.diff(index[0]) * sum(side.size for side in sides))
+    ends = offsets(most_pairs)
     scratch = Scratch(words)
 
     def count(block: tuple[int, int]) -> RowBlock:
         first, last = block
-        room = int(ends[last] - ends[first])
-        sizes = np.empty(last - first, dtype=np.int64)
-        columns = np.empty(room, dtype=np.int32)
-        sums = np.empty(room, dtype=np.int64)
-        used = kernel.count_rows(
-            stream,
-            pointers,
-            positions,
-            first,
-            last,
-            before,
-            after,
-            scratch.accumulator,
-            scratch.marks,
-            sizes,
-            columns,
-            sums,
-        )
-        return RowBlock(sizes, columns[:used], sums[:used])
+        out = _room(last - first, int(ends[last] - ends[first]))
+        return _filled(out, kernel.count_rows(stream, index, first, last, sides, scratch.arrays, out))
 
     blocks = cut_rows(most_pairs, block_pairs, [begin, *cuts, end])
     return executor.map(count, [block for block in blocks if begin <= block[0] < end])
+
+
+def _room(rows: int, pairs: int) -> tuple[Array, Array, Array]:
+    return np.empty(rows, dtype=np.int64), np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int64)
+
+
+def _filled(out: tuple[Array, Array, Array], used: int) -> RowBlock:
+    return RowBlock(out[0], out[1][:used], out[2][:used])
 
 
 def _index(
@@ -136,7 +136,7 @@ def _index(
 
     counts = np.stack(list(executor.map(occurrences, pieces)))
     counts[:, : rows[0]] = counts[:, rows[1] :] = 0
-    pointers = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
+    pointers = offsets(counts.sum(axis=0))
     fills = pointers[:-1] + np.concatenate([np.zeros((1, words), dtype=np.int64), np.cumsum(counts, axis=0)[:-1]])
     positions = np.empty(pointers[-1], dtype=np.int32)
 
@@ -148,7 +148,7 @@ def _index(
 
 
 def merge_blocks(
-    runs: list[Runs], row_sizes: Array, words: int, executor: Executor, block_pairs: int = BLOCK_PAIRS
+    runs: Sequence[Runs], row_sizes: Array, words: int, executor: Executor, block_pairs: int = BLOCK_PAIRS
 ) -> Iterator[RowBlock]:
     """Add several runs; ``row_sizes`` is the number of pairs of each row in all runs together."""
     from firthian.kernels import windows as kernel
@@ -158,23 +158,18 @@ def merge_blocks(
     def merge(block: tuple[int, int]) -> RowBlock:
         first, last = block
         parts = [run.rows(first, last) for run in runs]
-        offsets = np.concatenate([[0], np.cumsum([part[1].size for part in parts])]).astype(np.int64)
-        pointers = np.stack([part[0] + offset for part, offset in zip(parts, offsets[:-1], strict=True)])
+        begins = offsets([part[1].size for part in parts])
+        pointers = np.stack([part[0] + begin for part, begin in zip(parts, begins[:-1], strict=True)])
         columns_in = np.concatenate([part[1] for part in parts])
         sums_in = np.concatenate([part[2] for part in parts])
         room = int(np.minimum(row_sizes[first:last], words).sum())
-        sizes = np.empty(last - first, dtype=np.int64)
-        columns = np.empty(room, dtype=np.int32)
-        sums = np.empty(room, dtype=np.int64)
-        used = kernel.merge_rows(
-            pointers, columns_in, sums_in, scratch.accumulator, scratch.marks, sizes, columns, sums
-        )
-        return RowBlock(sizes, columns[:used], sums[:used])
+        out = _room(last - first, room)
+        return _filled(out, kernel.merge_rows(pointers, columns_in, sums_in, scratch.arrays, out))
 
     return executor.map(merge, cut_rows(row_sizes, block_pairs))
 
 
-class DiskRun:
+class DiskRun(MemoryRun):
     """Integer sums of some segments of the corpus, in files that are mapped when read."""
 
     def __init__(self, folder: Path, corpus: str, words: int | None = None) -> None:
@@ -186,7 +181,7 @@ class DiskRun:
         self.folder = folder
         damaged = FirthianError(f"{folder} is damaged", hint="start over with `force`")
         try:
-            self.pointers, self.columns, self.sums = arrays["pointers"], arrays["columns"], arrays["sums"]
+            super().__init__(arrays["pointers"], arrays["columns"], arrays["sums"])
             first, last = map(int, record["segments"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged from error
@@ -201,11 +196,6 @@ class DiskRun:
             or not rows_fit(self.pointers, self.columns, rows, rows)
         ):
             raise damaged
-
-    def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
-        """Return some rows."""
-        low, high = int(self.pointers[first]), int(self.pointers[last])
-        return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
 
 
 def run_path(folder: Path, segments: tuple[int, int]) -> Path:

@@ -96,10 +96,10 @@ class WindowSettings:
                 hint="lower `window`, or choose another `weighting`",
             )
 
-    def sides(self, weights: Array) -> tuple[Array, Array]:
-        """Return the weights before and after the word; a side that does not count is empty."""
-        empty = weights[:0]
-        return (weights if self.context != "right" else empty, weights if self.context != "left" else empty)
+    def sides(self) -> tuple[Array, Array]:
+        """Return the integer weights before and after the word; a side that does not count is empty."""
+        weights, _ = self.integer_weights()
+        return weights[: None if self.context != "right" else 0], weights[: None if self.context != "left" else 0]
 
     def keep_probabilities(self, counts: Array) -> Array:
         """Return the probability min(1, sqrt(t/f) + t/f) of keeping each word; ones when sub-sampling is off."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from firthian.arrays import Array
-from firthian.counts.rows import RowBlock, Runs, count_blocks, cut_rows, joined, merge_blocks
+from firthian.arrays import Array, offsets
+from firthian.counts.rows import MemoryRun, RowBlock, count_blocks, cut_rows, joined, merge_blocks
 from firthian.counts.settings import WindowSettings
 from firthian.runtime.executor import Executor, Handle, Threads
 from firthian.runtime.progress import Progress
-from firthian.text.spool import RemoteSpool, Spool, Start
+from firthian.text.spool import Kept, Spool, Start, load_kept
 from firthian.text.types import Segment, TypeTable
 from firthian.text.vocabulary import Vocabulary
 
@@ -149,21 +149,8 @@ class RemoteStream:
     tail: Array
 
 
-class MemoryRun:
-    """Sums in memory, by rows."""
-
-    def __init__(self, block: RowBlock) -> None:
-        self.pointers = np.concatenate([[0], np.cumsum(block.sizes)]).astype(np.int64)
-        self.columns, self.sums = block.columns, block.sums
-
-    def rows(self, first: int, last: int) -> tuple[Array, Array, Array]:
-        """Return (pointers, columns, sums) of some rows."""
-        low, high = int(self.pointers[first]), int(self.pointers[last])
-        return self.pointers[first : last + 1] - low, self.columns[low:high], self.sums[low:high]
-
-
 def count_remote(
-    spool: RemoteSpool,
+    spool: Spool,
     vocabulary: Vocabulary,
     options: WindowSettings,
     executor: Executor,
@@ -176,9 +163,8 @@ def count_remote(
     same kernels, and the sums of all groups are added in a tree. Sums are integers, so the bytes are the same.
     """
     words = len(vocabulary)
-    weights, _ = options.integer_weights()
-    before, after = options.sides(weights)
-    most_pairs = np.minimum(words, vocabulary.counts * (before.size + after.size))
+    sides = options.sides()
+    most_pairs = np.minimum(words, vocabulary.counts * sum(side.size for side in sides))
     streams = _select_remote(spool, vocabulary, options, executor)
     groups = _group_remote(streams, min(group_tokens, GROUP_TOKENS), executor.workers, options.window)
     parts = _parts(vocabulary.counts, -(-TASKS_PER_WORKER * executor.workers // len(groups)))
@@ -191,7 +177,7 @@ def count_remote(
         streams_, tail, head, part = item
         stream = np.concatenate([tail, *(handle.get() for handle in streams_), head])
         core = (tail.size, stream.size - head.size)
-        blocks = count_blocks(stream, core, words, before, after, Threads(1), cuts=cuts, rows=parts[part])
+        blocks = count_blocks(stream, core, words, sides, Threads(1), cuts=cuts, rows=parts[part])
         sums = tuple(_by_range(blocks, within[part]))
         return sums + (None,) * (pieces - len(sums))
 
@@ -227,13 +213,13 @@ def _parts(occurrences: Array, number: int) -> list[tuple[int, int]]:
 
 
 def _select_remote(
-    spool: RemoteSpool, vocabulary: Vocabulary, options: WindowSettings, executor: Executor
+    spool: Spool, vocabulary: Vocabulary, options: WindowSettings, executor: Executor
 ) -> list[RemoteStream]:
     """Build the streams of all shards on the workers of their segments."""
     select, window = selection(vocabulary, options), options.window
 
-    def shard(item: tuple[Handle[list[Segment]], list[Start]]) -> tuple[Any, ...]:
-        parts = [select(segment, start) for segment, start in zip(item[0].get(), item[1], strict=True)]
+    def shard(item: tuple[Handle[Kept], range, list[Start]]) -> tuple[Any, ...]:
+        parts = [select(segment, start) for segment, start in zip(load_kept(item[0].get()), item[2], strict=True)]
         stream = np.concatenate([np.empty(0, dtype=np.int32), *parts])
         return (stream.size, stream[:window].copy(), stream[max(0, stream.size - window) :].copy()), stream
 
@@ -283,6 +269,6 @@ def _add(handles: Sequence[Handle[RowBlock]], words: int) -> RowBlock:
     blocks = [handle.get() for handle in handles]
     if len(blocks) == 1:
         return blocks[0]
-    runs: list[Runs] = [MemoryRun(block) for block in blocks]
+    runs = [MemoryRun(offsets(block.sizes), block.columns, block.sums) for block in blocks]
     sizes = np.sum([block.sizes for block in blocks], axis=0)
     return joined(list(merge_blocks(runs, sizes, words, Threads(1))))

@@ -17,6 +17,18 @@ AHEAD = 8
 
 DOCUMENT_END, HOLE = -1, -2
 
+#: Where each word occurs: positions ``[pointers[w]:pointers[w + 1]]``, as ``(pointers, positions)``.
+Index = tuple[Array, Array]
+
+#: Integer weights at distances 1, 2, ... before and after a word; an empty array means that the side does not count.
+Sides = tuple[Array, Array]
+
+#: A sum for each word, and a bit for each that is not 0: ``(accumulator, marks)``, cleared before and after use.
+Scratch = tuple[Array, Array]
+
+#: ``(sizes, columns, sums)``: the number of pairs of each row, and the pairs.
+Rows = tuple[Array, Array, Array]
+
 _ONE = np.uint64(1)
 _SIX = np.uint64(6)
 _SIXTY_THREE = np.uint64(63)
@@ -71,26 +83,22 @@ def _emit(accumulator: Array, marks: Array, columns: Array, sums: Array, at: int
     return at
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _add(accumulator: Array, marks: Array, word: int, weight: int) -> None:
+    # Unsigned, so that the compiler need not think of negative places.
+    place_ = np.uint64(word)
+    if accumulator[place_] == 0:
+        marks[place_ >> _SIX] |= _ONE << (place_ & _SIXTY_THREE)
+    accumulator[place_] += weight
+
+
 @njit(cache=True, nogil=True)
 def count_rows(
-    ids: Array,
-    pointers: Array,
-    positions: Array,
-    first_row: int,
-    last_row: int,
-    before: Array,
-    after: Array,
-    accumulator: Array,
-    marks: Array,
-    row_sizes: Array,
-    columns: Array,
-    sums: Array,
+    ids: Array, index: Index, first_row: int, last_row: int, sides: Sides, scratch: Scratch, rows: Rows
 ) -> int:
-    """Sum the windows of the words ``first_row .. last_row - 1``; return the number of pairs.
-
-    ``before[k]`` and ``after[k]`` are the integer weights at distance ``k + 1``; an empty array means that side does
-    not count. ``accumulator`` and ``marks`` (one bit for each word) come cleared and are left so.
-    """
+    """Sum the windows of the words ``first_row .. last_row - 1`` into ``rows``; return the number of pairs."""
+    (pointers, positions), (before, after) = index, sides
+    (accumulator, marks), (row_sizes, columns, sums) = scratch, rows
     at = 0
     for row in range(first_row, last_row):
         for p in range(pointers[row], pointers[row + 1]):
@@ -106,11 +114,7 @@ def count_rows(
                     if word == DOCUMENT_END:
                         break
                     continue
-                # Unsigned, so that the compiler need not think of negative places.
-                place_ = np.uint64(word)
-                if accumulator[place_] == 0:
-                    marks[place_ >> _SIX] |= _ONE << (place_ & _SIXTY_THREE)
-                accumulator[place_] += before[here - 1 - t]
+                _add(accumulator, marks, word, before[here - 1 - t])
             high = min(here + after.size, ids.size - 1)
             for t in range(here + 1, high + 1):
                 word = ids[t]
@@ -118,10 +122,7 @@ def count_rows(
                     if word == DOCUMENT_END:
                         break
                     continue
-                place_ = np.uint64(word)
-                if accumulator[place_] == 0:
-                    marks[place_ >> _SIX] |= _ONE << (place_ & _SIXTY_THREE)
-                accumulator[place_] += after[t - here - 1]
+                _add(accumulator, marks, word, after[t - here - 1])
         begin = at
         at = _emit(accumulator, marks, columns, sums, at)
         row_sizes[row - first_row] = at - begin
@@ -129,28 +130,17 @@ def count_rows(
 
 
 @njit(cache=True, nogil=True)
-def merge_rows(
-    pointers: Array,
-    columns_in: Array,
-    sums_in: Array,
-    accumulator: Array,
-    marks: Array,
-    row_sizes: Array,
-    columns: Array,
-    sums: Array,
-) -> int:
-    """Add rows of several runs; return the number of pairs.
+def merge_rows(pointers: Array, columns_in: Array, sums_in: Array, scratch: Scratch, rows: Rows) -> int:
+    """Add rows of several runs into ``rows``; return the number of pairs.
 
     Row ``r`` of run ``n`` is the part ``pointers[n, r] .. pointers[n, r + 1]`` of ``columns_in`` and ``sums_in``.
     """
+    (accumulator, marks), (row_sizes, columns, sums) = scratch, rows
     at = 0
     for row in range(pointers.shape[1] - 1):
         for run in range(pointers.shape[0]):
             for p in range(pointers[run, row], pointers[run, row + 1]):
-                word = columns_in[p]
-                if accumulator[word] == 0:
-                    marks[word >> 6] |= _ONE << np.uint64(word & 63)
-                accumulator[word] += sums_in[p]
+                _add(accumulator, marks, columns_in[p], sums_in[p])
         begin = at
         at = _emit(accumulator, marks, columns, sums, at)
         row_sizes[row] = at - begin
@@ -159,23 +149,15 @@ def merge_rows(
 
 @njit(cache=True, nogil=True)
 def finish_rows(
-    first_row: int,
-    sizes: Array,
-    columns: Array,
-    sums: Array,
-    unit: float,
-    keep: Array,
-    values: Array,
-    row_totals: Array,
-    column_totals: Array,
-    inexact: Array,
+    first_row: int, rows: Rows, unit: float, keep: Array, values: Array, totals: tuple[Array, Array], inexact: Array
 ) -> int:
     """Convert integer sums to stored values and totals; return the number of values that cannot be converted back.
 
     ``keep`` is each word's probability of being kept, for sub-sampling by expectation; it is empty otherwise.
-    ``inexact`` receives the positions of values that were rounded. ``column_totals`` may be empty,
-    for a symmetric matrix, whose columns add up to the same as its rows.
+    ``inexact`` receives the positions of values that were rounded. ``totals`` are those of the rows and of the columns; the
+    latter may be empty, for a symmetric matrix, whose columns add up to the same as its rows.
     """
+    (sizes, columns, sums), (row_totals, column_totals) = rows, totals
     at = 0
     n_inexact = 0
     for r in range(sizes.size):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,15 +62,27 @@ class SegmentSize:
     text_bytes: int
 
 
+#: What a task keeps of the segments it made: themselves on a cluster, a file here.
+Kept = list[Segment] | Path
+
+
+def load_kept(kept: Kept) -> list[Segment]:
+    """Return the segments of a part."""
+    return [read_segment(kept)] if isinstance(kept, Path) else kept
+
+
 class Spool:
-    """Segments in a folder, in order."""
+    """The segments of a corpus in order, in parts: each a file in a folder, or a shard on a worker of a cluster."""
 
     def __init__(self, folder: Path, prefix: str = "text") -> None:
-        self.folder = folder
-        self.prefix = prefix
+        self.folder, self.prefix = folder, prefix
         self.sizes: list[SegmentSize] = []
         self.starts: list[Start] = []
         self.sha256 = ""
+        #: The segments of each part, and their number.
+        self._parts: list[tuple[Handle[Kept], int]] = []
+        #: Segments, of which only the types matter, that together contain every type with its count.
+        self._tables: list[Handle[Kept]] = []
 
     def path(self, number: int) -> Path:
         """Return the file of a segment."""
@@ -101,43 +111,67 @@ class Spool:
         """The number of types in all segments, each counted once per segment."""
         return sum(size.types for size in self.sizes)
 
-    def read(self, number: int) -> Segment:
-        """Read a segment."""
-        return read_segment(self.path(number))
-
     def __iter__(self) -> Iterator[Segment]:
-        return map(self.read, range(self.segments))
+        return (segment for part, _ in self._parts for segment in load_kept(part.get()))
 
-    def append(self, size: SegmentSize) -> None:
-        """Append a stored segment; its start follows from the previous one."""
-        if not self.starts:
-            self.starts.append(Start(0, 0))
-        else:
-            last, start = self.sizes[-1], self.starts[-1]
-            position = last.open_tokens + (start.position if last.one_document else 0)
-            self.starts.append(Start(start.document + last.documents, position))
-        self.sizes.append(size)
+    def append(self, sizes: Sequence[SegmentSize], types: Handle[Kept], segments: Handle[Kept]) -> None:
+        """Append a finished part; the start of each segment follows from the previous one."""
+        for size in sizes:
+            if not self.starts:
+                self.starts.append(Start(0, 0))
+            else:
+                last, start = self.sizes[-1], self.starts[-1]
+                position = last.open_tokens + (start.position if last.one_document else 0)
+                self.starts.append(Start(start.document + last.documents, position))
+            self.sizes.append(size)
+        self._parts.append((segments, len(sizes)))
+        self._tables.append(types)
+
+    def add_up(self, executor: Executor) -> None:
+        """Add up the tables of types on a cluster as a tree, until a few are left; those in files are read one by one."""
+        while executor.remote and len(self._tables) > TABLES_PER_TASK:
+            groups = [self._tables[at : at + TABLES_PER_TASK] for at in range(0, len(self._tables), TABLES_PER_TASK)]
+            sums = executor.map_handles(
+                lambda group: (_add_types(table for part in group for table in load_kept(part.get())),), groups, 1
+            )
+            self._tables = [handle for (handle,) in sums]
 
     def tables(self) -> Iterator[Segment]:
-        """Return segments, of which only the types matter, that together contain every type with its count."""
-        return iter(self)
+        """Yield segments, of which only the types matter, that together contain every type with its count."""
+        return (segment for table in self._tables for segment in load_kept(table.get()))
+
+    def items(self) -> Iterator[tuple[Handle[Kept], range, list[Start]]]:
+        """Yield the parts, each with the numbers and starts of its segments."""
+        first = 0
+        for segments, number in self._parts:
+            yield segments, range(first, first + number), self.starts[first : first + number]
+            first += number
 
     def over(self, task: Callable[[Segment, Start], Result], executor: Executor) -> Iterator[Result]:
-        """Yield ``task(segment, start)`` for every segment, in order."""
-        return executor.map(lambda number: task(self.read(number), self.starts[number]), range(self.segments))
+        """Yield ``task(segment, start)`` for every segment, in order; on a cluster a task takes a shard."""
+
+        def part(item: tuple[Handle[Kept], range, list[Start]]) -> list[Result]:
+            return [task(segment, start) for segment, start in zip(load_kept(item[0].get()), item[2], strict=True)]
+
+        for results in executor.map(part, self.items()):
+            yield from results
 
     def map(self, task: Callable[[Segment], Segment], prefix: str, executor: Executor) -> Spool:
         """Build another spool by changing each segment alone."""
         result = Spool(self.folder, prefix)
         result.sha256 = self.sha256
+        text_bytes, remote = [size.text_bytes for size in self.sizes], executor.remote
 
-        def change(number: int) -> SegmentSize:
-            segment = task(self.read(number))
-            write_segment(result.path(number), segment, "")
-            return measure(segment, self.sizes[number].text_bytes)
+        def change(item: tuple[Handle[Kept], range, list[Start]]) -> tuple[Any, ...]:
+            segments, numbers = [task(segment) for segment in load_kept(item[0].get())], item[1]
+            file = None if remote else result.path(numbers[0])
+            if file is not None:
+                write_segment(file, segments[0], "")
+            return _summarize([(segment, text_bytes[n]) for segment, n in zip(segments, numbers, strict=True)], file)
 
-        for size in executor.map(change, range(self.segments)):
-            result.append(size)
+        for facts, types, kept in executor.map_handles(change, self.items(), 3):
+            result.append(facts.get()[0], types, kept)
+        result.add_up(executor)
         return result
 
 
@@ -161,98 +195,6 @@ def measure(segment: Segment, text_bytes: int) -> SegmentSize:
 TABLES_PER_TASK = 16
 
 
-@dataclass(frozen=True)
-class RemoteShard:
-    """The segments of a shard on the worker that made them, and one table of their types."""
-
-    segments: Handle[list[Segment]]
-    types: Handle[Segment]
-    number: int
-
-
-class RemoteSpool(Spool):
-    """Segments on the workers of a cluster, which share no disk with this process."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.shards: list[RemoteShard] = []
-        self._tables: list[Handle[Segment]] = []
-        self._types = 0
-
-    def read(self, number: int) -> Segment:
-        """Fetch a segment."""
-        firsts = list(accumulate((shard.number for shard in self.shards), initial=0))
-        shard = bisect_right(firsts, number) - 1
-        return self.shards[shard].segments.get()[number - firsts[shard]]
-
-    @property
-    def types(self) -> int:
-        """The number of types in all segments, each counted once per segment."""
-        return self._types
-
-    def tables(self) -> Iterator[Segment]:
-        """Fetch the sums of the tables."""
-        return (table.get() for table in self._tables)
-
-    def items(self) -> Iterator[tuple[Handle[list[Segment]], list[Start]]]:
-        """Yield the shards, each with the starts of its segments."""
-        first = 0
-        for shard in self.shards:
-            yield shard.segments, self.starts[first : first + shard.number]
-            first += shard.number
-
-    def over(self, task: Callable[[Segment, Start], Result], executor: Executor) -> Iterator[Result]:
-        """Yield ``task(segment, start)`` for every segment, in order; a task takes a shard."""
-
-        def shard(item: tuple[Handle[list[Segment]], list[Start]]) -> list[Result]:
-            return [task(segment, start) for segment, start in zip(item[0].get(), item[1], strict=True)]
-
-        for results in executor.map(shard, self.items()):
-            yield from results
-
-    def map(self, task: Callable[[Segment], Segment], prefix: str, executor: Executor) -> Spool:
-        """Build another spool by changing each segment alone."""
-        result = RemoteSpool(self.folder)
-
-        def change(item: tuple[Handle[list[Segment]], list[int]]) -> tuple[Any, ...]:
-            return _summarize(
-                [(task(segment), size) for segment, size in zip(item[0].get(), item[1], strict=True)], b""
-            )
-
-        first, items = 0, []
-        for shard in self.shards:
-            sizes = [size.text_bytes for size in self.sizes[first : first + shard.number]]
-            items.append((shard.segments, sizes))
-            first += shard.number
-        for facts, types, segments in executor.map_handles(change, items, 3):
-            result.append_shard(facts.get()[0], types, segments)
-        result.add_up(executor)
-        result.sha256 = self.sha256
-        return result
-
-    def append_shard(
-        self, sizes: Sequence[SegmentSize], types: Handle[Segment], segments: Handle[list[Segment]]
-    ) -> None:
-        """Append a finished shard."""
-        for size in sizes:
-            self.append(size)
-        self.shards.append(RemoteShard(segments, types, len(sizes)))
-
-    def add_up(self, executor: Executor) -> None:
-        """Add up the tables of types in a tree, until a few are left."""
-        tables = [shard.types for shard in self.shards]
-        while len(tables) > TABLES_PER_TASK:
-            groups = [tables[first : first + TABLES_PER_TASK] for first in range(0, len(tables), TABLES_PER_TASK)]
-            tables = [
-                handle
-                for (handle,) in executor.map_handles(
-                    lambda group: (_add_types([part.get() for part in group]),), groups, 1
-                )
-            ]
-        self._tables = tables
-        self._types = sum(size.types for size in self.sizes)
-
-
 def tokenize_corpus(
     corpus: Corpus,
     tokenizer: Tokenizer,
@@ -262,76 +204,30 @@ def tokenize_corpus(
     strict: bool = False,
     segment_bytes: int = SEGMENT_BYTES,
 ) -> Spool:
-    """Tokenize a corpus into a spool, in a folder or on the workers of a cluster; raise if it has no words."""
-    tokenized = corpus.tokenized
+    """Tokenize a corpus into a spool, in a folder or on the workers of a cluster; raise if it has no words.
 
-    def tokenize(source: SegmentText) -> Segment:
-        return tokenize_segment(source, tokenizer, tokenized, strict)
-
-    progress.start("reading text", corpus.size())
+    Text is read here and tokenized in parallel, and finished segments of the same text in the folder are reused. On a
+    cluster each shard is read where it is tokenized; text that only this process can read is sent segment by segment.
+    """
+    spool, tokenized, remote = Spool(folder), corpus.tokenized, executor.remote
+    shards = shards_of(corpus) if remote else None
     digests: list[bytes] = []
-    fill = _fill_remote if executor.remote else _fill_local
-    spool = fill(corpus, tokenize, folder, executor, progress, segment_bytes, digests)
-    if not spool.tokens:
-        first, *others = corpus.names() or ["the corpus"]
-        more = f" and {len(others):,} more" if others else ""
-        raise NoWordsError(f"no words in {first}{more}", hint="check the file, its format and the tokenizer")
-    spool.sha256 = corpus_checksum(digests)
-    return spool
 
+    def tokenize(text: SegmentText) -> tuple[Segment, int]:
+        return tokenize_segment(text, tokenizer, tokenized, strict), len(text.text)
 
-Tokenize = Callable[[SegmentText], Segment]
-
-
-def _fill_local(
-    corpus: Corpus,
-    tokenize: Tokenize,
-    folder: Path,
-    executor: Executor,
-    progress: Progress,
-    segment_bytes: int,
-    digests: list[bytes],
-) -> Spool:
-    """Read the corpus here, and tokenize its segments in parallel; finished segments of the same text are reused."""
-    spool = Spool(folder)
-
-    def task(source: SegmentText) -> SegmentSize:
-        path = spool.path(source.number)
-        fingerprint = fingerprint_of(source.text)
+    def tokenize_here(text: SegmentText) -> tuple[Any, ...]:
+        path, fingerprint = spool.path(text.number), fingerprint_of(text.text)
         segment = find_segment(path, fingerprint)
         if segment is None:
-            segment = tokenize(source)
+            segment, _ = tokenize(text)
             write_segment(path, segment, fingerprint)
-        return measure(segment, len(source.text))
+        return _summarize([(segment, len(text.text))], path)
 
-    for size in executor.map(task, cut_segments(corpus, digests, segment_bytes)):
-        spool.append(size)
-        progress.advance(size.text_bytes)
-    return spool
-
-
-def _fill_remote(
-    corpus: Corpus,
-    tokenize: Tokenize,
-    folder: Path,
-    executor: Executor,
-    progress: Progress,
-    segment_bytes: int,
-    digests: list[bytes],
-) -> Spool:
-    """Read and tokenize each shard on a worker; text that only this process can read is sent segment by segment."""
-    spool = RemoteSpool(folder)
-    shards = shards_of(corpus)
-    digest_here = hashlib.sha256()
-
-    def tokenize_all(texts: Iterator[SegmentText], digest: hashlib._Hash | None = None) -> tuple[Any, ...]:
-        segments = [(tokenize(text), len(text.text)) for text in texts]
-        return _summarize(segments, digest.digest() if digest else b"")
-
-    def read(shard: Shard) -> tuple[Any, ...]:
+    def tokenize_shard(shard: Shard) -> tuple[Any, ...]:
         digest = hashlib.sha256()
         try:
-            return tokenize_all(cut_shard(corpus, shard, digest, segment_bytes), digest)
+            done = [tokenize(text) for text in cut_shard(corpus, shard, digest, segment_bytes)]
         except FirthianError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
@@ -339,32 +235,38 @@ def _fill_remote(
                 f"a worker of the cluster cannot see {error.__cause__.filename}",
                 hint="put the corpus where every machine can read it: a shared folder, s3://, gs://, hdfs://",
             ) from None
+        return _summarize(done, digest=digest.digest())
 
-    if shards is None:
-        texts = cut_shard(corpus, None, digest_here, segment_bytes)
-        handles = executor.map_handles(lambda text: tokenize_all(iter([text])), texts, 3)
+    progress.start("reading text", corpus.size())
+    if shards is not None:
+        done = executor.map_handles(tokenize_shard, [shard.without_time() for shard in shards], 3)
     else:
-        handles = executor.map_handles(read, [shard.without_time() for shard in shards], 3)
-    for facts, types, segments in handles:
+        task = (lambda text: _summarize([tokenize(text)])) if remote else tokenize_here
+        done = executor.map_handles(task, cut_segments(corpus, digests, segment_bytes), 3)
+    for facts, types, segments in done:
         sizes, digest = facts.get()
-        spool.append_shard(sizes, types, segments)
-        digests.append(digest)
+        spool.append(sizes, types, segments)
+        if shards is not None:
+            digests.append(digest)
         progress.advance(sum(size.text_bytes for size in sizes))
-    if shards is None:
-        digests[:] = [digest_here.digest()]
+    if not spool.tokens:
+        first, *others = corpus.names() or ["the corpus"]
+        more = f" and {len(others):,} more" if others else ""
+        raise NoWordsError(f"no words in {first}{more}", hint="check the file, its format and the tokenizer")
     spool.add_up(executor)
+    spool.sha256 = corpus_checksum(digests)
     return spool
 
 
-def _summarize(done: list[tuple[Segment, int]], digest: bytes) -> tuple[Any, ...]:
-    """Return the sizes of a shard's segments with its digest, one table of its types, and the segments."""
-    sizes = [measure(segment, text_bytes) for segment, text_bytes in done]
+def _summarize(done: list[tuple[Segment, int]], file: Path | None = None, digest: bytes = b"") -> tuple[Any, ...]:
+    """Return the sizes of a part's segments with its digest, its types and its segments, or the file that has both."""
+    facts = [measure(segment, text_bytes) for segment, text_bytes in done], digest
     segments = [segment for segment, _ in done]
-    return (sizes, digest), _add_types(segments), segments
+    return (facts, file, file) if file is not None else (facts, _add_types(segments), segments)
 
 
-def _add_types(segments: Sequence[Segment]) -> Segment:
+def _add_types(segments: Iterable[Segment]) -> list[Segment]:
     table = TypeTable()
     for segment in segments:
         table.add(segment)
-    return table.as_segment()
+    return [table.as_segment()]

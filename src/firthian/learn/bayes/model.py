@@ -285,10 +285,9 @@ def count_stream(
     """
     import scipy.sparse
 
-    weights, unit = options.integer_weights()
-    before, after = options.sides(weights)
+    _, unit = options.integer_weights()
     words = len(vocabulary)
-    blocks = list(count_blocks(stream, core, words, before, after, run.threads))
+    blocks = list(count_blocks(stream, core, words, options.sides(), run.threads))
     sizes = np.concatenate([block.sizes for block in blocks])
     values = np.concatenate([block.sums for block in blocks]) / unit
     matrix = scipy.sparse.csr_array(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from firthian.arrays import Array
+from firthian.arrays import Array, offsets
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
 from firthian.learn.linalg.operators import Centered, Operator, SparseOperator
@@ -41,7 +41,7 @@ def map_pairs(
 
     blocks = run.over_rows(of_rows, counts.shape[0], BLOCK, here=True)
     sizes, columns, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return scipy.sparse.csr_array((values, columns, np.concatenate([[0], np.cumsum(sizes)])), shape=counts.shape)
+    return scipy.sparse.csr_array((values, columns, offsets(sizes)), shape=counts.shape)
 
 
 def logarithms(values: Array) -> Array:

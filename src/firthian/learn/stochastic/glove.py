@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from firthian.arrays import Array
+from firthian.arrays import Array, offsets
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
 from firthian.learn.recipe import Combine
@@ -91,7 +91,7 @@ class GloVe:
         sparse, parts = (counts.indptr, counts.indices, counts.values), range(PARTS)
         sizes = np.zeros((PARTS, PARTS), dtype=np.int64)
         list(self.run.threads.map(lambda part: kernel.count_cells(*sparse, part, PARTS, sizes[part]), parts))
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        starts = offsets(sizes)
         pairs = int(starts[-1])
         rows, columns = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
         targets, weights = np.empty(pairs, dtype=np.float32), np.empty(pairs, dtype=np.float32)

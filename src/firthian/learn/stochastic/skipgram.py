@@ -83,7 +83,7 @@ class SkipGram:
         words = len(tokens.vocabulary)
         self.shape = (words, words)
         weights, _ = options.integer_weights()
-        before, after = options.sides(weights)
+        before, after = options.sides()
         bounds, aliases = np.empty(words, dtype=np.uint64), np.empty(words, dtype=np.int32)
         alias_table(tokens.vocabulary.counts.astype(np.float64) ** ns_exponent, bounds, aliases)
         #: Arguments of the kernels that draw windows and noise.
