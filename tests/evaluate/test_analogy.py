@@ -68,7 +68,7 @@ def test_sparse_products_are_products():
     rows, asked = random_csr((30, 25), 0.2, random), random_csr((9, 25), 0.3, random).tocsc()
     chosen = np.array([4, 29, 0, 11])
     out = np.empty((9, 4), dtype=np.float32)
-    sparse_products(rows.indptr, rows.indices, rows.data, chosen, asked.indptr, asked.indices, asked.data, out)
+    sparse_products((rows.indptr, rows.indices, rows.data), chosen, (asked.indptr, asked.indices, asked.data), out)
     np.testing.assert_allclose(out, slow.sparse_products(rows.toarray()[chosen], asked.toarray()), rtol=1e-5, atol=1e-6)
 
 
@@ -103,7 +103,7 @@ def test_a_tie_within_a_block_goes_to_the_first_candidate_that_is_not_excluded()
     inverse = (1 / (0.5 * cosines + 0.5)).astype(np.float32)
     best, where = np.empty((3, 2), dtype=np.float32), np.empty((3, 2), dtype=np.int64)
     excluded = np.array([[0, 1, 2], [70, 1, -5], [70, 150, 151]])
-    best_answers(cosines, inverse, np.tile([0, 1, 2], (3, 1)), excluded, 0.5, 0.5, best, where)
+    best_answers((cosines, inverse), np.tile([0, 1, 2], (3, 1)), excluded, 0.5, 0.5, best, where)
     assert where.tolist() == [[70, 70], [150, 150], [290, 290]]
     np.testing.assert_allclose(best, [[1, 0.75**2 * 2]] * 3)
 

@@ -77,10 +77,11 @@ def info(
 def describe(path: Path) -> dict[str, Any]:
     """Return the kind, shape and provenance of counts or vectors."""
     from firthian.counts.counts import Counts
+    from firthian.disk.atomic import is_counts_folder
 
     if not path.exists():
         raise FirthianError(f"{path} does not exist", hint="check the path")
-    if (path / "counts.json").is_file():
+    if is_counts_folder(path):
         counts = Counts.load(path)
         return {
             "kind": "counts",

@@ -7,7 +7,6 @@ import inspect
 import json as json_module
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -125,8 +124,9 @@ def read_settings(pairs: list[str], **flags: Any) -> dict[str, Any]:
 
 def find_source(paths: list[str], counting: dict[str, Any]) -> Any:
     """Return a counts folder as it is, anything else as a corpus; the reader's settings are removed from ``counting``."""
+    from firthian.disk.atomic import is_counts_folder
     from firthian.text.readers import Files
 
-    if len(paths) == 1 and (Path(paths[0]) / "counts.json").is_file():
+    if len(paths) == 1 and is_counts_folder(paths[0]):
         return paths[0]
     return Files(paths, counting.pop("format", "auto"), counting.pop("text_column", None))

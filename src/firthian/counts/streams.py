@@ -100,21 +100,13 @@ def selection(vocabulary: Vocabulary, options: WindowSettings) -> Callable[[Segm
     thresholds = np.empty(0, dtype=np.uint64)
     if options.sample > 0 and options.sample_mode == "drop":
         thresholds = probability_bounds(options.keep_probabilities(vocabulary.counts))
-    seed, keep_positions = np.uint64(options.seed), options.keep_positions
+    sampling, keep_positions = (thresholds, np.uint64(options.seed)), options.keep_positions
 
     def select_segment(segment: Segment, start: Start) -> Array:
         stream = np.empty(segment.ids.size + segment.document_starts.size + 1, dtype=np.int32)
-        used = select(
-            segment.ids,
-            segment.document_starts,
-            table.look_up(segment),
-            thresholds,
-            seed,
-            start.document,
-            start.position,
-            keep_positions,
-            stream,
-        )
+        place = (start.document, start.position)
+        lookup = table.look_up(segment)
+        used = select(segment.ids, segment.document_starts, lookup, sampling, place, keep_positions, stream)
         if not segment.ends_inside:
             stream[used] = -1
             used += 1

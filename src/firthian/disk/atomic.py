@@ -84,6 +84,11 @@ def kind_of(folder: Path) -> str | None:
     return None
 
 
+def is_counts_folder(path: Any) -> bool:
+    """Return whether a path is a folder of counts."""
+    return isinstance(path, str | os.PathLike) and (Path(path) / "counts.json").is_file()
+
+
 @contextmanager
 def staged(target: Path, force: bool = True, sync: bool = False, suffix: str = "") -> Iterator[Path]:
     """Yield an unused name beside ``target``; what is written there takes its place at the end, or vanishes on an error.

@@ -124,7 +124,7 @@ def answer(vectors: Vectors, ids: Array, lookup: Lookup, run: Run, epsilon: floa
         cosines = cosines_of(block)
         inverse = 1 / (np.float32(scale) * cosines + np.float32(offset) + np.float32(epsilon))
         best, where = np.empty((len(ids), 2), dtype=np.float32), np.empty((len(ids), 2), dtype=np.int64)
-        best_answers(cosines, inverse, rows, position[ids] - first, scale, offset, best, where)
+        best_answers((cosines, inverse), rows, position[ids] - first, scale, offset, best, where)
         return best, np.where(where >= 0, block[where], -1)
 
     winners = np.full((len(ids), 2), -1, dtype=np.int64)
@@ -157,9 +157,8 @@ def _cosines(matrix: Any, lengths: Array, asked: Array) -> Callable[[Array], Arr
 
     def sparse(block: Array) -> Array:
         product = np.empty((asked.size, block.size), dtype=np.float32)
-        sparse_products(
-            matrix.indptr, matrix.indices, matrix.data, block, columns.indptr, columns.indices, values, product
-        )
+        rows, asked_columns = (matrix.indptr, matrix.indices, matrix.data), (columns.indptr, columns.indices, values)
+        sparse_products(rows, block, asked_columns, product)
         cosines: Array = (product / lengths[block]).astype(np.float32)
         return cosines
 

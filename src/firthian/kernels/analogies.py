@@ -7,6 +7,9 @@ from numba import njit
 
 from firthian.arrays import Array
 
+#: Pointers, indices and values of a compressed sparse matrix.
+Sparse = tuple[Array, Array, Array]
+
 #: Candidates are compared in runs of this length; the winner is searched only in the best run.
 _RUN = 64
 
@@ -15,8 +18,7 @@ _RUN = 64
 # their order.
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def best_answers(
-    cosines: Array,
-    inverse: Array,
+    scores: tuple[Array, Array],
     questions: Array,
     excluded: Array,
     scale: float,
@@ -26,10 +28,11 @@ def best_answers(
 ) -> None:
     """Find each question's best candidates by 3CosAdd (column 0 of ``out`` and ``where``) and 3CosMul (column 1).
 
-    ``cosines[q, j]`` is that of question word q and candidate j, ``inverse[q, j]`` is ``1 / (similarity + ε)`` with the
+    ``scores`` are two matrices: the cosine of question word q and candidate j, and ``1 / (similarity + ε)`` with the
     similarity ``scale · cosine + offset``. A question has the rows of its words a, b, c; ``excluded`` has their columns,
     which may lie outside the block. The first of equal scores wins; -1 if every candidate is excluded.
     """
+    cosines, inverse = scores
     columns = cosines.shape[1]
     scale, offset = np.float32(scale), np.float32(offset)
     for question in range(questions.shape[0]):
@@ -74,23 +77,13 @@ def best_answers(
 @njit(cache=True, nogil=True, inline="always")
 def _touches(excluded: Array, first: int, last: int) -> bool:
     """Return whether one of the three excluded columns is in the range."""
-    return (
-        first <= excluded[0] < last or first <= excluded[1] < last or first <= excluded[2] < last
-    )  # fmt: skip
+    return first <= excluded[0] < last or first <= excluded[1] < last or first <= excluded[2] < last
 
 
 @njit(cache=True, nogil=True)
-def sparse_products(
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    rows: Array,
-    other_indptr: Array,
-    other_indices: Array,
-    other_values: Array,
-    out: Array,
-) -> None:
-    """``out[q, j] = Q[q] · S[rows[j]]``, with S in compressed rows and Q in compressed *columns*."""
+def sparse_products(matrix: Sparse, rows: Array, asked: Sparse, out: Array) -> None:
+    """``out[q, j] = Q[q] · S[rows[j]]``, with S (``matrix``) in compressed rows and Q (``asked``) in compressed *columns*."""
+    (indptr, indices, values), (other_indptr, other_indices, other_values) = matrix, asked
     sums = np.empty(out.shape[0], np.float32)
     for j in range(rows.size):
         sums[:] = 0

@@ -26,6 +26,9 @@ from firthian.arrays import Array
 #: ``(table, entropic, totals, used, cost, corners, joint)``, changed in place.
 State = tuple[Array, ...]
 
+#: ``(indptr, indices, values)`` of a matrix in compressed sparse rows.
+Sparse = tuple[Array, Array, Array]
+
 
 @njit(cache=True, nogil=True)
 def h(value: float) -> float:
@@ -172,23 +175,14 @@ def entries(table: Array, slot: int) -> int:
 
 @njit(cache=True, nogil=True)
 def cluster_words(
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    t_indptr: Array,
-    t_indices: Array,
-    t_values: Array,
-    word_totals: Array,
-    first: int,
-    last: int,
-    class_of: Array,
-    state: State,
+    rows: Sparse, columns: Sparse, word_totals: Array, first: int, last: int, class_of: Array, state: State
 ) -> None:
     """Make classes of the words from ``first`` to ``last``; merge two classes whenever no slot is unused.
 
-    The rows are those of M (``indptr`` ...) and of its transpose (``t_indptr`` ...). ``class_of`` is the slot of each
-    word, -1 for later ones. There is one more slot than classes.
+    ``rows`` is M and ``columns`` its transpose. ``class_of`` is the slot of each word, -1 for later ones. There is one more
+    slot than classes.
     """
+    (indptr, indices, values), (t_indptr, t_indices, t_values) = rows, columns
     table, _, totals, used, _, _, _ = state
     for word in range(first, last):
         slot = np.argmin(used)

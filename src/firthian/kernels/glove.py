@@ -15,13 +15,20 @@ from firthian.kernels.selection import counter_random
 #: Rows, columns, targets and weights of the pairs of a cell.
 Cell = tuple[Array, Array, Array, Array]
 
+#: ``(indptr, indices, values)`` of a matrix in compressed sparse rows.
+Sparse = tuple[Array, Array, Array]
+
+#: Rows, columns and values of pairs.
+Triples = tuple[Array, Array, Array]
+
 #: Vectors, their sums of squares, and biases, each with its sum of squares.
 Parameters = tuple[Array, Array, Array]
 
 
 @njit(cache=True, nogil=True)
-def count_cells(indptr: Array, indices: Array, values: Array, part: int, parts: int, sizes: Array) -> None:
+def count_cells(counts: Sparse, part: int, parts: int, sizes: Array) -> None:
     """Count the positive values in the rows of one part, by part of the column."""
+    indptr, indices, values = counts
     for row in range(part, indptr.size - 1, parts):
         for p in range(indptr[row], indptr[row + 1]):
             if values[p] > 0:
@@ -29,23 +36,13 @@ def count_cells(indptr: Array, indices: Array, values: Array, part: int, parts: 
 
 
 @njit(cache=True, nogil=True)
-def fill_cells(
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    part: int,
-    parts: int,
-    starts: Array,
-    seed: np.uint64,
-    rows: Array,
-    columns: Array,
-    sums: Array,
-) -> None:
+def fill_cells(counts: Sparse, part: int, parts: int, starts: Array, seed: np.uint64, pairs: Triples) -> None:
     """Write the pairs of one part's rows to the cells that start at ``starts``, each cell in its own random order.
 
     A pair swaps into a random position among those before it in its cell (the inside-out Fisher-Yates shuffle). The
     random number is keyed by (seed, cell, position).
     """
+    (indptr, indices, values), (rows, columns, sums) = counts, pairs
     used = np.zeros(parts, np.int64)
     for row in range(part, indptr.size - 1, parts):
         for p in range(indptr[row], indptr[row + 1]):

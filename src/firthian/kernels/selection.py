@@ -11,6 +11,12 @@ from numba import njit
 from firthian.arrays import Array
 from firthian.kernels.windows import DOCUMENT_END, HOLE
 
+#: A word is kept when its random number is at most its threshold: ``(thresholds, seed)``; no thresholds, no sub-sampling.
+Sampling = tuple[Array, np.uint64]
+
+#: The number of the first document, and of its tokens in earlier segments.
+Start = tuple[int, int]
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -33,20 +39,17 @@ def select(
     ids: Array,
     document_starts: Array,
     lookup: Array,
-    thresholds: Array,
-    seed: np.uint64,
-    first_document: int,
-    first_position: int,
+    sampling: Sampling,
+    start: Start,
     keep_positions: bool,
     stream: Array,
 ) -> int:
     """Write vocabulary ids, with an end mark before each document but the first; return their number.
 
-    ``lookup`` maps a local id to a vocabulary id or -1. A word is kept when its random number is at most its
-    threshold; no thresholds, no sub-sampling. ``first_position`` is the number of earlier tokens of the first document.
+    ``lookup`` maps a local id to a vocabulary id or -1.
     """
+    (thresholds, seed), (first_document, first_position) = sampling, start
     at = 0
-    sampling = thresholds.size > 0
     for document in range(document_starts.size):
         begin = document_starts[document]
         end = document_starts[document + 1] if document + 1 < document_starts.size else ids.size
@@ -62,7 +65,7 @@ def select(
                     stream[at] = HOLE
                     at += 1
                 continue
-            if sampling and counter_random(seed, number, np.uint64(t + offset)) > thresholds[word]:
+            if thresholds.size and counter_random(seed, number, np.uint64(t + offset)) > thresholds[word]:
                 continue
             stream[at] = word
             at += 1
@@ -71,22 +74,16 @@ def select(
 
 @njit(cache=True, nogil=True)
 def join_phrases(
-    ids: Array,
-    document_starts: Array,
-    lookup: Array,
-    left: Array,
-    pointers: Array,
-    right: Array,
-    first_phrase: int,
+    ids: Array, document_starts: Array, lookup: Array, pointers: Array, right: Array, first_phrase: int
 ) -> tuple[Array, Array, Array]:
     """Replace adjacent words that form a phrase by the phrase's id, greedily from the left.
 
     The phrases of word ``w`` are ``right[pointers[w]:pointers[w + 1]]``, in order; phrase ``p`` gets the local id
-    ``first_phrase + p``. ``left[p]`` is only there to size the result. Return (ids, document starts, uses of each phrase).
+    ``first_phrase + p``. Return (ids, document starts, uses of each phrase).
     """
     out = np.empty(ids.size, np.int32)
     starts = np.empty(document_starts.size, np.int64)
-    used = np.zeros(left.size, np.int64)
+    used = np.zeros(right.size, np.int64)
     at = 0
     for document in range(document_starts.size):
         starts[document] = at

@@ -32,6 +32,9 @@ _FACTORS = 16
 #: with the probability that ``reaches[d - 1]`` bounds, to the left if ``before`` and to the right if ``after``.
 Drawing = tuple[Array, bool, bool, Array, Array, int]
 
+#: The tokens ``stream[first:last]`` of an epoch: ``(stream, first, last, position of the first in the epoch, seed, epoch)``.
+Span = tuple[Array, int, int, int, np.uint64, np.uint64]
+
 
 @njit(cache=True, nogil=True)
 def alias_table(weights: Array, bounds: Array, aliases: Array) -> None:
@@ -105,19 +108,7 @@ def _likelihood(logit: np.float32, label: bool) -> np.float32:
 
 
 @njit(cache=True, nogil=True)
-def draw_samples(
-    stream: Array,
-    first: int,
-    last: int,
-    position: int,
-    seed: np.uint64,
-    epoch: np.uint64,
-    drawing: Drawing,
-    parts: int,
-    raw: Array,
-    samples: Array,
-    starts: Array,
-) -> int:
+def draw_samples(span: Span, drawing: Drawing, parts: int, raw: Array, samples: Array, starts: Array) -> int:
     """Draw the samples of ``stream[first:last]``, sorted into cells; return the number of pairs.
 
     Each neighbor within reach is a pair, and brings ``negative`` noise samples; noise that equals the neighbor
@@ -125,6 +116,7 @@ def draw_samples(
     the words with number mod ``parts`` (a power of two) = p and the contexts with q; its samples start at
     ``starts[p * parts + q]``. ``raw`` is a buffer of the same size as ``samples``.
     """
+    stream, first, last, position, seed, epoch = span
     reaches, before, after, bounds, aliases, negative = drawing
     mask = parts - 1
     near = np.empty(2 * reaches.size, np.int32)
@@ -207,23 +199,13 @@ def logistic_steps(samples: Array, starts: Array, cell: int, words: Array, conte
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
-def cbow_steps(
-    stream: Array,
-    first: int,
-    last: int,
-    position: int,
-    seed: np.uint64,
-    epoch: np.uint64,
-    drawing: Drawing,
-    words: Array,
-    contexts: Array,
-    alpha: np.float32,
-) -> tuple[float, int]:
+def cbow_steps(span: Span, drawing: Drawing, words: Array, contexts: Array, alpha: np.float32) -> tuple[float, int]:
     """Predict each word of ``stream[first:last]`` from the mean h of its neighbors' vectors u, position by position.
 
     The step of c is alpha·(y - sigma(h·c))·h. Each neighbor gets the full step of h, as in word2vec: the gradient
     times the number of neighbors. Return the sum of -log sigma(±h·c) before each step, and the number of positions.
     """
+    stream, first, last, position, seed, epoch = span
     reaches, before, after, bounds, aliases, negative = drawing
     width = words.shape[1]
     near = np.empty(2 * reaches.size, np.int32)

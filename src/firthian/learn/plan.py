@@ -12,10 +12,11 @@ from typing import Any
 
 from firthian._version import __version__
 from firthian.counts.counting import CountJob
-from firthian.counts.counts import COUNTS, Counts
+from firthian.counts.counts import Counts
 from firthian.counts.estimate import Estimate, estimate
 from firthian.counts.tokens import Tokens
 from firthian.disk.artifact import sha256
+from firthian.disk.atomic import is_counts_folder
 from firthian.errors import FirthianError
 from firthian.learn.recipes import RECIPES, Recipe, find_recipe
 from firthian.learn.solver import AUTO
@@ -136,9 +137,7 @@ class TrainingPlan:
 
 def is_counts(source: Any) -> bool:
     """Return whether a source is counts, open or in a folder."""
-    return isinstance(source, Counts) or (
-        isinstance(source, str | os.PathLike) and (Path(source) / COUNTS.manifest).is_file()
-    )
+    return isinstance(source, Counts) or is_counts_folder(source)
 
 
 def check_dimension(recipe: Recipe, requested: int | str | None, words: int, tokens: int) -> int:

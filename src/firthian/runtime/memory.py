@@ -165,24 +165,21 @@ class Memory:
 
 def available_bytes() -> int:
     """Return the available memory of this machine."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 4 * 10**9
+    return _proc_bytes("/proc/meminfo", "MemAvailable:") or 4 * 10**9
 
 
 def anonymous_bytes() -> int:
     """Return the anonymous memory of this process (0 if the system does not report it)."""
+    return _proc_bytes("/proc/self/status", "RssAnon:")
+
+
+def _proc_bytes(file: str, name: str) -> int:
+    """Return a size that Linux reports in kB; 0 if this system does not."""
     try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) * 1024
+        lines = Path(file).read_text().splitlines()
     except OSError:
-        pass
-    return 0
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
 
 
 class PeakMemory:

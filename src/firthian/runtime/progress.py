@@ -34,29 +34,17 @@ class Bar:
     """A rich progress bar on standard error, one line per stage."""
 
     def __init__(self) -> None:
+        from rich import progress as rich
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            TaskID,
-            TaskProgressColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
 
-        self._bar = Progress(
-            # Stages and notes quote names of the user, in which brackets are not markup.
-            TextColumn("{task.description:<22}", markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-            console=Console(stderr=True),
+        # Stages and notes quote names of the user, in which brackets are not markup.
+        stage, note = (
+            rich.TextColumn(form, markup=False) for form in ("{task.description:<22}", "{task.fields[note]}")
         )
-        self._task: TaskID | None = None
+        times = (rich.TimeElapsedColumn(), rich.TextColumn("left"), rich.TimeRemainingColumn())
+        columns = (stage, rich.BarColumn(), rich.TaskProgressColumn(), *times, note)
+        self._bar = rich.Progress(*columns, console=Console(stderr=True))
+        self._task: rich.TaskID | None = None
 
     def __enter__(self) -> Bar:
         self._bar.start()

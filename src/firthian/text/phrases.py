@@ -74,14 +74,9 @@ class Phrases:
 
         pointers = np.searchsorted(self.left, np.arange(len(self.vocabulary) + 1)).astype(np.int64)
         old_types = segment.hashes.size
+        lookup = self._table.look_up(segment)
         ids, document_starts, used = join_phrases(
-            segment.ids,
-            segment.document_starts,
-            self._table.look_up(segment),
-            self.left,
-            pointers,
-            self.right,
-            old_types,
+            segment.ids, segment.document_starts, lookup, pointers, self.right, old_types
         )
         present = np.flatnonzero(used)
         # Only phrases that occur here become types of the segment.

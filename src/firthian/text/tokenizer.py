@@ -45,6 +45,8 @@ _JOINERS = "'-_·\u200c\u200d"
 #: Typographic forms of the first two.
 _SAME_AS = {"\u2019": "'", "\u02bc": "'", "\u2010": "-", "\u2011": "-"}
 
+_SPACES = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
+
 _SURROGATES = re.compile("[\udc80-\udcff]")
 #: Maximum combining marks on one character; no language needs ten.
 _MOST_MARKS = 30
@@ -55,55 +57,26 @@ _SHOWN_LETTERS = 40
 
 
 @functools.cache
-def _unicode_classes() -> Array:
-    """Classes by code point: letters, marks and digits are words."""
-    table = np.zeros(_LAST_CODE, dtype=np.uint8)
-    category = unicodedata.category
-    for code in range(_LAST_CODE):
-        kind = category(chr(code))
+def _unicode_classes(codes: int = _LAST_CODE) -> Array:
+    """Classes by code point, of the first ones: letters, marks and digits are words."""
+    table = np.zeros(codes, dtype=np.uint8)
+    for code in range(codes):
+        kind = unicodedata.category(chr(code))
         if kind[0] in "LM":
             table[code] = WORD
         elif kind[0] == "N":
             table[code] = WORD | DIGIT if kind == "Nd" else WORD
-    for character in _JOINERS:
-        table[ord(character)] = JOINER
-    table[10] = ENDS_DOCUMENT
-    return table
-
-
-@functools.cache
-def _ascii_classes() -> Array:
-    """The first 128 classes of the above; the full table is only built when a text needs it."""
-    table = np.zeros(128, dtype=np.uint8)
-    for code in range(128):
-        character = chr(code)
-        if character.isalpha():
-            table[code] = WORD
-        elif character.isdigit():
-            table[code] = WORD | DIGIT
-        elif character in _JOINERS:
+        if chr(code) in _JOINERS:
             table[code] = JOINER
     table[10] = ENDS_DOCUMENT
     return table
 
 
 @functools.cache
-def _whitespace_classes() -> Array:
-    """Everything but white space is a word."""
+def _all_but(separators: str) -> Array:
+    """Classes by code point, where everything but separators is a word."""
     table = np.full(sys.maxunicode + 1, WORD, dtype=np.uint8)
-    for code in range(0x3001):
-        if chr(code).isspace():
-            table[code] = 0
-    table[48:58] |= DIGIT
-    table[10] = ENDS_DOCUMENT
-    return table
-
-
-@functools.cache
-def _separator_classes() -> Array:
-    """Everything but the token separator is a word: for documents that are token lists."""
-    table = np.full(sys.maxunicode + 1, WORD, dtype=np.uint8)
-    table[ord(TOKEN_SEPARATOR)] = 0
+    table[[ord(character) for character in separators]] = 0
     table[48:58] |= DIGIT
     table[10] = ENDS_DOCUMENT
     return table
@@ -220,8 +193,9 @@ class Tokenizer:
         number = np.frombuffer(NUMBER.encode(), dtype=np.uint8) if self.fold_numbers else np.empty(0, dtype=np.uint8)
         plain = self.name in ("unicode", "whitespace") or tokenized
         if plain and text.isascii():
-            classes = _ascii_classes() if self.name == "unicode" and not tokenized else self._classes(tokenized)
-            return Prepared(text, (classes, _fold_table(not (self.keep_case or tokenized)), number))
+            return Prepared(
+                text, (self._classes(tokenized, 128), _fold_table(not (self.keep_case or tokenized)), number)
+            )
         decoded, undecodable = decode(text)
         decoded = _normalized(_thinned(decoded) if _perhaps_crowded(text) else decoded)
         if self.function is not None and not tokenized:
@@ -235,10 +209,11 @@ class Tokenizer:
         rules = (self._classes(tokenized), _fold_table(False), number)
         return Prepared(decoded.encode("utf-8", "replace"), rules, undecodable)
 
-    def _classes(self, tokenized: bool) -> Array:
+    def _classes(self, tokenized: bool, codes: int = _LAST_CODE) -> Array:
+        """Return the class of each character; the full table of ``unicode`` is only built when a text needs it."""
         if tokenized or self.function is not None:
-            return _separator_classes()
-        return _unicode_classes() if self.name == "unicode" else _whitespace_classes()
+            return _all_but(TOKEN_SEPARATOR)
+        return _unicode_classes(codes) if self.name == "unicode" else _all_but(_SPACES)
 
     def _call(self, document: str) -> str:
         assert self.function is not None

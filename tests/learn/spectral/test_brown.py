@@ -99,7 +99,7 @@ def test_the_kept_costs_are_those_of_the_definition():
     table, entropic, cost, corners = np.zeros((4, slots, slots))
     totals, joint, used = np.zeros((2, slots)), np.zeros((2, slots, slots)), np.zeros(slots, dtype=bool)
     class_of = np.full(size, -1)
-    rows = [part for one in (forward, backward) for part in (one.indptr, one.indices, one.data)]
+    rows = [(one.indptr, one.indices, one.data) for one in (forward, backward)]
     word_totals = np.stack([matrix.sum(axis=1), matrix.sum(axis=0)])
     cluster_words(*rows, word_totals, 0, size, class_of, (table, entropic, totals, used, cost, corners, joint))
 

@@ -117,7 +117,9 @@ def test_shuffle_is_fair():
     seen = np.zeros((3, 3))
     for seed in range(3000):
         rows, columns, sums = np.empty(3, np.int32), np.empty(3, np.int32), np.empty(3, np.float32)
-        kernel.fill_cells(indptr, indices, values, 0, 1, np.zeros(2, np.int64), np.uint64(seed), rows, columns, sums)
+        kernel.fill_cells(
+            (indptr, indices, values), 0, 1, np.zeros(2, np.int64), np.uint64(seed), (rows, columns, sums)
+        )
         seen[np.arange(3), columns] += 1
     assert np.abs(seen / 3000 - 1 / 3).max() < 0.04
 
@@ -125,7 +127,7 @@ def test_shuffle_is_fair():
 def test_values_that_are_not_positive_are_left_out():
     sizes = np.zeros(2, np.int64)
     kernel.count_cells(
-        np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([0.0, 1.0, 2.0], np.float32), 0, 2, sizes
+        (np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([0.0, 1.0, 2.0], np.float32)), 0, 2, sizes
     )
     assert sizes.tolist() == [1, 1]
 

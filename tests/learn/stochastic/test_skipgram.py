@@ -47,7 +47,7 @@ def draw(stream, first, last, position, reaches, before=True, after=True):
     raw, samples = np.empty((room, 2), np.int32), np.empty((room, 2), np.int32)
     starts = np.empty(PARTS * PARTS + 1, np.int64)
     pairs = kernel.draw_samples(
-        stream, first, last, position, np.uint64(SEED), np.uint64(EPOCH),
+        (stream, first, last, position, np.uint64(SEED), np.uint64(EPOCH)),
         (reaches, before, after, bounds, aliases, NEGATIVE), PARTS, raw, samples, starts,
     )  # fmt: skip
     return pairs, samples[: starts[-1]], starts
@@ -143,7 +143,7 @@ def test_cbow_steps_agree_with_the_twin():
     words, contexts = parameters()
     exact_words, exact_contexts = words.astype(np.float64), contexts.astype(np.float64)
     met = kernel.cbow_steps(
-        stream, 0, 200, 0, np.uint64(SEED), np.uint64(EPOCH), (REACHES, True, True, bounds, aliases, NEGATIVE),
+        (stream, 0, 200, 0, np.uint64(SEED), np.uint64(EPOCH)), (REACHES, True, True, bounds, aliases, NEGATIVE),
         words, contexts, np.float32(0.1),
     )  # fmt: skip
     expected = slow.cbow(

@@ -52,7 +52,7 @@ class Brown:
         totals, joint = np.zeros((2, slots)), np.zeros((2, slots, slots))
         state = (table, entropic, totals, np.zeros(slots, dtype=np.bool_), cost, corners, joint)
         class_of = np.full(words, -1, dtype=np.int64)
-        rows = (*_arrays(forward), *_arrays(backward), word_totals)
+        rows = (_arrays(forward), _arrays(backward), word_totals)
         self.run.progress.start("clustering words", words)
         stage = self.run.stage("clusters")
         changing: dict[str, Array] = {f"state{number}": array for number, array in enumerate((class_of, *state))}

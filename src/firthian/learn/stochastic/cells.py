@@ -11,12 +11,14 @@ even on a cluster: all parameters would have to be sent sixteen times for a few 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.learn.solver import Solution
 from firthian.runtime.run import Run
+from firthian.vectors.transform import combine
 
 Result = TypeVar("Result")
 
@@ -50,3 +52,18 @@ def small_start(generator: np.random.Generator, rows: int, dimension: int) -> Ar
     start = np.zeros((rows, padded(dimension)), dtype=np.float32)
     start[:, :dimension] = (generator.random((rows, dimension), dtype=np.float32) - np.float32(0.5)) / dimension
     return start
+
+
+def unpadded(
+    words: Array,
+    contexts: Array,
+    dimension: int,
+    mode: str,
+    objective: list[float],
+    stats: dict[str, Any],
+    **extras: Array,
+) -> Solution:
+    """Return parameters without their padding as a solution that stopped after all epochs, combined by ``mode``."""
+    words, contexts = words[:, :dimension], contexts[:, :dimension]
+    combined = np.ascontiguousarray(combine(words, contexts, mode))
+    return Solution(combined, np.ascontiguousarray(contexts), objective, "stopped", stats, extras)

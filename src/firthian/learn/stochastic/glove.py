@@ -13,11 +13,10 @@ from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
 from firthian.learn.recipe import Combine
 from firthian.learn.solver import Solution
-from firthian.learn.stochastic.cells import PARTS, over_cells, small_start
+from firthian.learn.stochastic.cells import PARTS, over_cells, small_start, unpadded
 from firthian.options import Option
 from firthian.runtime.memory import show_size
 from firthian.runtime.run import Run
-from firthian.vectors.transform import combine
 
 #: Row, column, target and weight of a pair.
 BYTES_PER_PAIR = 4 * 4
@@ -90,7 +89,7 @@ class GloVe:
             )
         sparse, parts = (counts.indptr, counts.indices, counts.values), range(PARTS)
         sizes = np.zeros((PARTS, PARTS), dtype=np.int64)
-        list(self.run.threads.map(lambda part: kernel.count_cells(*sparse, part, PARTS, sizes[part]), parts))
+        list(self.run.threads.map(lambda part: kernel.count_cells(sparse, part, PARTS, sizes[part]), parts))
         starts = offsets(sizes)
         pairs = int(starts[-1])
         rows, columns = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
@@ -99,7 +98,7 @@ class GloVe:
 
         def fill(part: int) -> None:
             own = starts[part * PARTS : (part + 1) * PARTS + 1]
-            kernel.fill_cells(*sparse, part, PARTS, own, seed, rows, columns, targets)
+            kernel.fill_cells(sparse, part, PARTS, own, seed, (rows, columns, targets))
             place = slice(int(own[0]), int(own[-1]))
             weights[place] = self.weight(targets[place])
             np.log(targets[place], out=targets[place])
@@ -140,15 +139,9 @@ class Adagrad:
             sides.append((vectors, np.ones_like(vectors), bias))
         objective = passes(pairs, sides[0], sides[1], self.alpha, self.epochs, run)
         (words, _, word_bias), (contexts, _, context_bias) = sides
-        words, contexts = words[:, :dimension], contexts[:, :dimension]
-        return Solution(
-            np.ascontiguousarray(combine(words, contexts, self.combine)),
-            np.ascontiguousarray(contexts),
-            objective,
-            "stopped",
-            {"epochs": self.epochs, "pairs": int(pairs.rows.size)},
-            {"word_bias": word_bias[:, 0].copy(), "context_bias": context_bias[:, 0].copy()},
-        )
+        biases = {"word_bias": word_bias[:, 0].copy(), "context_bias": context_bias[:, 0].copy()}
+        stats = {"epochs": self.epochs, "pairs": int(pairs.rows.size)}
+        return unpadded(words, contexts, dimension, self.combine, objective, stats, **biases)
 
 
 #: Vectors, their sums of squares, and biases, each with its sum of squares.

@@ -22,10 +22,9 @@ from firthian.counts.tokens import Tokens
 from firthian.errors import FirthianError
 from firthian.learn.recipe import Combine, Smoothing
 from firthian.learn.solver import Solution
-from firthian.learn.stochastic.cells import PARTS, over_cells, padded, small_start
+from firthian.learn.stochastic.cells import PARTS, over_cells, padded, small_start, unpadded
 from firthian.options import Option
 from firthian.runtime.run import Run
-from firthian.vectors.transform import combine
 
 #: Maximum samples of a stretch (8 bytes each, twice), which determines its tokens.
 STRETCH_SAMPLES = 1 << 23
@@ -117,10 +116,8 @@ class SkipGram:
 
         seed, epoch, rate = np.uint64(self.run.seed), np.uint64(stretch.epoch), np.float32(alpha)
         if self.cbow:
-            loss, positions = kernel.cbow_steps(
-                stretch.stream, stretch.first, stretch.last, stretch.position, seed, epoch, self.drawing, words,
-                contexts, rate,
-            )  # fmt: skip
+            span = (stretch.stream, stretch.first, stretch.last, stretch.position, seed, epoch)
+            loss, positions = kernel.cbow_steps(span, self.drawing, words, contexts, rate)
             return float(loss), int(positions)
         length = stretch.last - stretch.first
         block = -(-length // PARTS)
@@ -129,12 +126,8 @@ class SkipGram:
         def draw(part: int) -> int:
             offset = min(part * block, length)
             first, last = stretch.first + offset, stretch.first + min(offset + block, length)
-            return int(
-                kernel.draw_samples(
-                    stretch.stream, first, last, stretch.position + offset, seed, epoch, self.drawing, PARTS,
-                    raw[part], samples[part], starts[part],
-                )
-            )  # fmt: skip
+            span = (stretch.stream, first, last, stretch.position + offset, seed, epoch)
+            return int(kernel.draw_samples(span, self.drawing, PARTS, raw[part], samples[part], starts[part]))
 
         def step(part: int, other: int) -> float:
             return float(kernel.logistic_steps(samples, starts, part * PARTS + other, words, contexts, rate))
@@ -218,15 +211,12 @@ class StochasticGradient:
                 tokens = stretch.tokens
                 done, pairs = done + tokens, pairs + new
                 run.progress.advance(tokens)
+                values = {"epoch": epoch, "stretches": number + 1, "done": done, "pairs": pairs, "objective": objective}
                 stage.save(
                     number + 1 + epoch * _MOST_STRETCHES,
                     lambda: {"words": words, "contexts": contexts, "excerpts": np.concatenate(excerpts)},
-                    epoch=epoch,
-                    stretches=number + 1,
-                    done=done,
-                    pairs=pairs,
+                    **values,
                     sizes=[excerpt.size for excerpt in excerpts],
-                    objective=objective,
                 )
             skipped = 0
             objective.append(model.objective(excerpts, words, contexts))
@@ -236,11 +226,5 @@ class StochasticGradient:
             raise FirthianError(
                 "the text contains no pair of words", hint="use more text, a wider `window` or a higher `sample`"
             )
-        words, contexts = words[:, :dimension], contexts[:, :dimension]
-        return Solution(
-            np.ascontiguousarray(combine(words, contexts, self.combine)),
-            np.ascontiguousarray(contexts),
-            objective,
-            "stopped",
-            {"epochs": self.epochs, "tokens": done, "pairs": pairs},
-        )
+        stats = {"epochs": self.epochs, "tokens": done, "pairs": pairs}
+        return unpadded(words, contexts, dimension, self.combine, objective, stats)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from firthian.disk.atomic import is_counts_folder
 from firthian.errors import FirthianError, from_os_error, suggest
 from firthian.text.compression import COMPRESSED_SUFFIXES
 from firthian.text.files import open_bytes
@@ -146,7 +147,7 @@ def load(path: str | os.PathLike[str]) -> Counts | Vectors:
     ...
     firthian.errors.FirthianError: nowhere does not exist: check the path
     """
-    if (Path(path) / "counts.json").is_file():
+    if is_counts_folder(path):
         from firthian.counts.counts import Counts
 
         return Counts.load(path)
@@ -161,7 +162,7 @@ def open_vectors(path: str | os.PathLike[str]) -> Vectors:
 
 def refuse_counts(path: str | os.PathLike[str]) -> None:
     """Raise if a path holds counts where vectors are expected."""
-    if (Path(path) / "counts.json").is_file():
+    if is_counts_folder(path):
         raise FirthianError(f"{path} holds counts, not vectors", hint=f"train on them: firth train {path} -o VECTORS")
 
 

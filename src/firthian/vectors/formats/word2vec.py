@@ -145,9 +145,10 @@ def find_layout(path: Path, start: bytes) -> Layout:
             f"{path} has lines of more than {_MAX_NUMBERS:,} numbers", hint="check that it is a file of vectors"
         )
     if rest and columns == 0:
-        raise FirthianError(
-            f"{path}, line {1 if header is None else 2}: there are no numbers after the word", hint=_USUAL
-        )
+        if header is None:
+            hint = f"train vectors on it: firth train {path} -o VECTORS"
+            raise FirthianError(f"{path} looks like a text, not vectors: no numbers after the word in line 1", hint)
+        raise FirthianError(f"{path}, line 2: there are no numbers after the word", hint=_USUAL)
     if header is None:
         return Layout(columns, None)
     promised, width = int(header[1]), int(header[2])
