@@ -21,7 +21,7 @@ def convert(
     to: str | None = typer.Option(
         None,
         help="Format: folder, word2vec, word2vec-bin, glove, fasttext-vec, fasttext-bin, gensim, npz, "
-        "parquet, spacy, model2vec, sentence-transformers, projector or atlas. [default: by suffix]",
+        "parquet, spacy, floret, model2vec, sentence-transformers, projector or atlas. [default: by suffix]",
     ),
     limit: int | None = typer.Option(None, min=1, help="Keep only the N most frequent words."),
     replace_spaces: str | None = typer.Option(None, help="Replace spaces in words, for formats without them."),

@@ -43,6 +43,7 @@ FORMATS: tuple[Format, ...] = (
     npz.FORMAT,
     parquet.FORMAT,
     spacy.FORMAT,
+    spacy.FLORET_FORMAT,
     static.MODEL2VEC,
     static.SENTENCE_TRANSFORMERS,
     viewers.PROJECTOR,

@@ -1,8 +1,13 @@
-"""spaCy: written as a pipeline of a tokenizer and vectors; read from any pipeline with vectors."""
+"""spaCy: written as a pipeline of a tokenizer and vectors; read from any pipeline with vectors.
+
+With subwords, also as floret vectors: a table without words. A word's vector is the mean of the rows of ``<word>`` and its
+n-grams, each of which has ``FLORET_HASHES`` rows, by hashing. The table is fitted to the vectors by least squares.
+"""
 
 from __future__ import annotations
 
 import tokenize
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +28,10 @@ from firthian.vectors.formats.base import (
 )
 from firthian.vectors.vectors import Vectors
 
-NAME = "spacy"
+NAME, FLORET = "spacy", "floret"
+
+#: Rows of a floret table per word, rows of each n-gram, the penalty on rows, and the steps of conjugate gradients.
+FLORET_ROWS, FLORET_HASHES, FLORET_RIDGE, FLORET_STEPS = 2, 2, 1e-4, 50
 
 #: The files of a table of vectors: the matrix, the row of each hash, and the texts that were hashed.
 _TABLE = ("vectors", "key2row", "strings.json")
@@ -37,21 +45,70 @@ def to_spacy(vectors: Vectors, language: str | None = None) -> Any:
 
     If no word has a capital, vectors are looked up by lower-cased words, so that *Tea* finds *tea*.
     """
-    spacy, tables = require("spacy", "export"), require("spacy.vectors", "export")
-    words = vectors.vocabulary.words
+    pipeline, tables = _blank(language), require("spacy.vectors", "export")
+    strings = pipeline.vocab.strings
+    keys = [strings.add(word) for word in vectors.vocabulary.words]
+    pipeline.vocab.vectors = tables.Vectors(
+        strings=strings, data=vectors.matrix, keys=keys, name="firthian", attr=_lookup_attribute(vectors)
+    )
+    return pipeline
+
+
+def _blank(language: str | None) -> Any:
     try:
-        pipeline = spacy.blank(language or _ANY_LANGUAGE)
+        return require("spacy", "export").blank(language or _ANY_LANGUAGE)
     except ImportError:
         raise FirthianError(
             f"spaCy does not know the language {language!r}", hint="pass a code such as `language=en`, or none"
         ) from None
-    strings = pipeline.vocab.strings
-    keys = [strings.add(word) for word in words]
-    attribute = "LOWER" if vectors.vocabulary.lowercase else "ORTH"
-    pipeline.vocab.vectors = tables.Vectors(
-        strings=strings, data=vectors.matrix, keys=keys, name="firthian", attr=attribute
-    )
+
+
+def _lookup_attribute(vectors: Vectors) -> str:
+    return "LOWER" if vectors.vocabulary.lowercase else "ORTH"
+
+
+def to_floret(vectors: Vectors, language: str | None = None) -> Any:
+    """Return a blank spaCy pipeline whose floret table approximates the vectors of known words, and composes unknown ones."""
+    if vectors.subwords is None:
+        raise FirthianError(
+            "the vectors have no subwords, which a floret table consists of", hint="add them with firth subwords"
+        )
+    pipeline, tables = _blank(language), require("spacy.vectors", "export")
+    table = tables.Vectors(
+        strings=pipeline.vocab.strings, data=np.zeros((max(FLORET_ROWS * len(vectors), 1000), vectors.vector_size), "f"),
+        mode=FLORET, minn=vectors.subwords.low, maxn=vectors.subwords.high, hash_count=FLORET_HASHES, name="firthian",
+        attr=_lookup_attribute(vectors),
+    )  # fmt: skip
+    places, indptr = [], [0]
+    seen: dict[str, list[int]] = {}
+    for word in vectors.vocabulary.words:
+        for ngram in table._get_ngrams(word):
+            if ngram not in seen:
+                seen[ngram] = [hash_ % len(table.data) for hash_ in table._get_ngram_hashes(ngram)]
+            places += seen[ngram]
+        indptr.append(len(places))
+    table.data[:] = _least_squares(np.array(indptr), np.array(places), vectors.matrix, table.data.shape)
+    pipeline.vocab.vectors = table
     return pipeline
+
+
+def _least_squares(indptr: Array, places: Array, targets: Array, shape: tuple[int, int]) -> Array:
+    """Return rows whose means over the places of each word are close to its target, by conjugate gradients."""
+    from firthian.kernels.subwords import add_targets, normal_product
+
+    lengths = np.maximum(np.diff(indptr), 1).astype(np.float32)
+    rows, residual = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+    add_targets(indptr, places, 1 / lengths, np.ascontiguousarray(targets, np.float32), residual)
+    direction, image = residual.copy(), np.empty_like(residual)
+    square = (residual**2).sum(axis=0, dtype=np.float64)
+    for _ in range(FLORET_STEPS):
+        normal_product(indptr, places, 1 / lengths**2, FLORET_RIDGE, direction, image)
+        step = square / np.maximum((direction * image).sum(axis=0, dtype=np.float64), 1e-30)
+        rows += step.astype(np.float32) * direction
+        residual -= step.astype(np.float32) * image
+        square, before = (residual**2).sum(axis=0, dtype=np.float64), square
+        direction = residual + (square / np.maximum(before, 1e-30)).astype(np.float32) * direction
+    return rows
 
 
 def find_table(path: Path) -> Path | None:
@@ -123,18 +180,26 @@ def _read_owners(path: Path, rows: int) -> dict[int, int]:
     return owners
 
 
-def write(vectors: Vectors, path: Path, force: bool, *, language: str | None = None, **card: Any) -> None:
+def write(
+    vectors: Vectors, path: Path, force: bool, *, language: str | None = None, kind: str = NAME, **card: Any
+) -> None:
     """Write by spaCy."""
-    pipeline = to_spacy(vectors, language)
+    pipeline = (to_floret if kind == FLORET else to_spacy)(vectors, language)
     text = model_card(vectors, NAME, language=language, **card)
-    with new_export(vectors, path, force, NAME) as folder:
+    with new_export(vectors, path, force, kind) as folder:
         pipeline.to_disk(folder)
-        # spaCy reads the attribute for lookups from this file, but does not write it.
-        write_json(folder / "vocab" / "vectors.cfg", {"mode": "default", "attr": pipeline.vocab.vectors.attr})
+        if kind == NAME:
+            # spaCy reads the attribute for lookups from this file, but does not write it.
+            write_json(folder / "vocab" / "vectors.cfg", {"mode": "default", "attr": pipeline.vocab.vectors.attr})
         (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
 
 
 FORMAT = Format(
     NAME, "a spaCy pipeline", (), read, write, lambda path, _: find_table(path) is not None, counts=False, forbidden="",
     options=("name", "language", "license", "scores"),
+)  # fmt: skip
+
+FLORET_FORMAT = Format(
+    FLORET, "a spaCy pipeline with floret vectors, which have subwords (written only)", (), None,
+    partial(write, kind=FLORET), counts=False, forbidden="", options=FORMAT.options,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""fastText's model files, in fastText and gensim themselves and with spoiled bytes."""
+"""Formats with subwords, opened in fastText, gensim and spaCy themselves; fastText's also with spoiled bytes."""
 
 from __future__ import annotations
 
@@ -136,3 +136,27 @@ def test_bad_files_are_refused_in_one_line(firth: Firth, tmp_path: Path, data: b
 def test_the_smallest_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "model.bin").write_bytes(header() + ENTRY + BODY)
     assert list(read_vectors(tmp_path / "model.bin").vocabulary.words) == ["tea"]
+
+
+def test_spacy_composes_unknown_words_of_a_floret_table(tmp_path: Path) -> None:
+    spacy = pytest.importorskip("spacy", reason="extra export")
+    random = np.random.default_rng(2)
+    stems, endings = ["kettle", "table", "river", "garden", "singer", "window"], ["", "s", "ed", "ing", "less"]
+    of_stem, of_ending = random.normal(size=(len(stems), 8)), random.normal(size=(len(endings), 8))
+    words = [stem + ending for stem in stems for ending in endings if (stem, ending) != ("river", "less")]
+    matrix = [of_stem[i] + of_ending[j] / 2 for i in range(6) for j in range(5) if (i, j) != (2, 4)]
+    table = Subwords(np.zeros(0, np.uint32), np.zeros((0, 8), np.float32), low=3, high=5)
+    vectors = ft.Vectors(np.array(matrix, np.float32), ft.Vocabulary(words), subwords=table)
+    write_vectors(vectors, tmp_path / "pipeline", "floret", language="en")
+    vocab = spacy.load(tmp_path / "pipeline").vocab
+    theirs = np.array([vocab[word].vector for word in words])
+    assert (unit(theirs) * unit(vectors.matrix)).sum(axis=1).min() > 0.97
+    hidden = unit(of_stem[2] + of_ending[4] / 2)
+    assert unit(vocab["Riverless"].vector) @ hidden > 0.8  # looked up in lower case, as no word has a capital
+    with pytest.raises(ft.FirthianError, match="floret vectors"):
+        read_vectors(tmp_path / "pipeline")
+
+
+def test_floret_needs_subwords(firth: Firth, tmp_path: Path) -> None:
+    ft.Vectors(np.eye(2, dtype=np.float32), ft.Vocabulary(["a", "b"])).save(tmp_path / "v")
+    firth("convert", tmp_path / "v", tmp_path / "out", "--to", "floret").complains("no subwords", "firth subwords")
