@@ -13,6 +13,9 @@ from firthian.arrays import Array
 _OFFSET = np.uint32(2166136261)
 _PRIME = np.uint32(16777619)
 
+#: Columns that are solved together, a row of them in one cache line; a constant, so that loops over them are unrolled.
+COLUMNS = 16
+
 
 @njit(cache=True, nogil=True)
 def count_ngrams(pool: Array, starts: Array, low: int, high: int, out: Array) -> None:
@@ -80,35 +83,37 @@ def compose(indptr: Array, places: Array, rows: Array, scales: Array, out: Array
 def normal_product(indptr: Array, places: Array, weights: Array, ridge: float, vectors: Array, out: Array) -> None:
     """``out = Sᵀ diag(weights) S @ vectors + ridge · vectors``, where S has a one for each n-gram of a word.
 
-    Repeated n-grams add up. The scale of a word's row is part of its weight.
+    Repeated n-grams add up. The scale of a word's row is part of its weight. Matrices have COLUMNS columns.
     """
-    width = vectors.shape[1]
-    total = np.empty(width, np.float32)
+    total = np.empty(COLUMNS, np.float32)
     for g in range(vectors.shape[0]):
-        for k in range(width):
+        for k in range(COLUMNS):
             out[g, k] = np.float32(ridge) * vectors[g, k]
     for word in range(indptr.size - 1):
         weight = weights[word]
         if weight == 0:
             continue
-        total[:] = 0
+        for k in range(COLUMNS):
+            total[k] = 0
         for p in range(indptr[word], indptr[word + 1]):
-            place = places[p]
-            for k in range(width):
-                total[k] += vectors[place, k]
-        for k in range(width):
+            row = vectors[np.uint64(places[p])]
+            for k in range(COLUMNS):
+                total[k] += row[k]
+        for k in range(COLUMNS):
             total[k] *= weight
         for p in range(indptr[word], indptr[word + 1]):
-            place = places[p]
-            for k in range(width):
-                out[place, k] += total[k]
+            row = out[np.uint64(places[p])]
+            for k in range(COLUMNS):
+                row[k] += total[k]
 
 
 @njit(cache=True, nogil=True)
 def add_targets(indptr: Array, places: Array, weights: Array, targets: Array, out: Array) -> None:
-    """``out += Sᵀ diag(weights) @ targets``."""
-    width = targets.shape[1]
+    """``out += Sᵀ diag(weights) @ targets``; matrices have COLUMNS columns."""
     for word in range(indptr.size - 1):
+        if weights[word] == 0:
+            continue
         for p in range(indptr[word], indptr[word + 1]):
-            for k in range(width):
-                out[places[p], k] += weights[word] * targets[word, k]
+            row = out[np.uint64(places[p])]
+            for k in range(COLUMNS):
+                row[k] += weights[word] * targets[word, k]

@@ -38,6 +38,8 @@ class Provenance:
     transforms: list[dict[str, Any]] = field(default_factory=list)
     #: Words folded in after training, one entry per call of ``add_words``.
     added: list[dict[str, Any]] = field(default_factory=list)
+    #: Settings of the n-grams, and how well they predict hidden words.
+    subwords: dict[str, Any] = field(default_factory=dict)
     #: The file that was imported: its name, format, and repairs.
     source: dict[str, Any] = field(default_factory=dict)
 

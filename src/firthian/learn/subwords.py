@@ -1,0 +1,233 @@
+"""Subwords for any dense vectors: the vectors of words, regressed on their character n-grams.
+
+S has a row per word and a column per n-gram: how often the word has it, over √n, where n is the number of its n-grams. With u the learned vector of a word, c its count and ω = c/(c + κ) its weight,
+
+    G = argmin Σ ω |u - S G|² + μ |G|²
+
+by conjugate gradients on the normal equations, a block of columns at a time. A word then has the vector u + a·S G, an unknown
+word S G. The blend a is chosen on words hidden from the regression: it is 5 times the mean cosine between their learned and
+composed vectors, at most 2, and 0 where spelling predicts nothing. docs/studies/subwords.md has the measurements behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from firthian.arrays import Array, unit_rows
+from firthian.errors import FirthianError
+from firthian.options import Option, check_all, declared
+from firthian.runtime.run import Run, one_blas_thread
+from firthian.vectors.subwords import Subwords
+from firthian.vectors.uncertainty import has_uncertainty
+from firthian.vectors.vectors import Vectors
+
+#: ``--subwords``: with a table of n-grams, without, or with one if spelling predicts vectors.
+CHOICES = ("on", "off", "auto")
+
+#: Fewer words do not say whether spelling predicts their vectors.
+_FEWEST_WORDS = 1000
+
+#: The share of words that are hidden from the regression, and the columns that stand for all of their vectors there.
+_HIDDEN, _SKETCH = 0.05, 16
+
+#: The least mean cosine of hidden words for which ``auto`` keeps the n-grams, the blend per cosine, and the largest blend.
+_LEAST, _PER_COSINE, _MOST = 0.05, 5.0, 2.0
+
+#: Rows of n-grams per word that are stored, in half precision: as many bytes as the vectors.
+_ROWS_PER_WORD = 2
+
+
+@dataclass(frozen=True)
+class SubwordOptions:
+    """Settings of the regression on n-grams."""
+
+    min_n: Annotated[int, Option("shortest n-gram, in characters", low=1, high=20)] = 3
+    max_n: Annotated[int, Option("longest n-gram, in characters", low=1, high=20)] = 6
+    ridge: Annotated[float, Option("penalty mu on the vectors of n-grams", low=1e-6)] = 0.5
+    kappa: Annotated[float, Option("count at which a word weighs half", low=0)] = 30.0
+    blend: Annotated[float | str, Option("share of n-grams in known words", low=0, high=100, words=("auto",))] = "auto"
+    steps: Annotated[int, Option("steps of conjugate gradients", low=1, high=1000)] = 15
+
+    @classmethod
+    def create(cls, given: dict[str, Any]) -> SubwordOptions:
+        """Check the settings a user passed."""
+        settings = cls(**check_all("subwords", declared(cls), given))
+        if settings.min_n > settings.max_n:
+            raise FirthianError(
+                f"`min_n` must be at most `max_n`, got {settings.min_n} and {settings.max_n}", hint="3 and 6 are usual"
+            )
+        return settings
+
+
+def add_subwords(vectors: Vectors, *, seed: int = 1, workers: int | None = None, **options: Any) -> Vectors:
+    """Return vectors with a table of n-grams, so that every word has a vector; blends it into those of known words.
+
+    Options: ``min_n`` and ``max_n`` (characters), ``ridge``, ``kappa``, ``blend`` (a number, or ``auto``) and ``steps``.
+    """
+    return fit(vectors, "on", Run.create(seed, workers), SubwordOptions.create(options))
+
+
+def check_choice(choice: str) -> str:
+    """Check ``subwords`` as a user passed it."""
+    return str(Option("auto keeps them where they help", choices=CHOICES, name="subwords", kind=str).check(choice))
+
+
+def fit(vectors: Vectors, choice: str, run: Run, options: SubwordOptions | None = None) -> Vectors:
+    """Return vectors with subwords; with ``auto`` the same vectors if the words are few or their spelling predicts nothing."""
+    settings = options or SubwordOptions()
+    few = len(vectors) < _FEWEST_WORDS or not vectors.vocabulary.counts.any()
+    if choice == "off" or (choice == "auto" and (few or not isinstance(vectors.matrix, np.ndarray))):
+        return vectors
+    if not isinstance(vectors.matrix, np.ndarray):
+        raise FirthianError("subwords need dense vectors, these are sparse", hint="omit `subwords`, or train svd")
+    if not len(vectors):
+        raise FirthianError("subwords need at least one word", hint="train on more text")
+    run.progress.start("fitting subwords")
+    learned = vectors.learned
+    problem = _Problem.create(vectors, settings)
+    chosen = run.remember("subwords choice", lambda: _choose(vectors, learned, problem, settings, run))
+    agreement = float(chosen["agreement"])
+    if choice == "auto" and agreement < _LEAST:
+        return vectors
+    rows = run.remember("subwords table", lambda: {"rows": problem.solve(learned, settings, run)})["rows"]
+    blend = settings.blend
+    if blend == "auto":
+        # The posterior of a word is its own: its intervals would not be those of a blend.
+        blend = 0.0 if has_uncertainty(vectors) else min(_MOST, max(0.0, _PER_COSINE * agreement))
+    subwords = _stored(problem, rows, len(vectors))
+    subwords = replace(subwords, blend=round(float(blend), 2), variance=chosen.get("variance"))
+    matrix = learned
+    if subwords.blend:
+        matrix = learned + np.float32(subwords.blend) * subwords.compose(vectors.vocabulary.words)
+    notes = {name: getattr(settings, name) for name in ("min_n", "max_n", "ridge", "kappa")}
+    notes |= {"blend": subwords.blend, "agreement": round(agreement, 4)}
+    return Vectors(
+        matrix,
+        vectors.vocabulary,
+        contexts=vectors.contexts,
+        extras=vectors.extras,
+        provenance=replace(vectors.provenance, subwords=notes),
+        state=vectors.state,
+        subwords=subwords,
+    )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """S as the n-grams of each word: columns of the table that occur in at least two words."""
+
+    table: Subwords
+    indptr: Array
+    places: Array
+    #: 1/√n and ω of each word.
+    scales: Array
+    weights: Array
+
+    @classmethod
+    def create(cls, vectors: Vectors, settings: SubwordOptions) -> _Problem:
+        """Hash the n-grams of all words and keep those of two words or more."""
+        dimension = vectors.vector_size
+        empty = Subwords(
+            np.zeros(0, np.uint32), np.zeros((0, dimension), np.float32), low=settings.min_n, high=settings.max_n
+        )
+        buckets, indptr = empty.hashed(vectors.vocabulary.words)
+        number = np.diff(indptr)
+        words = np.repeat(np.arange(number.size, dtype=np.int64), number)
+        once = np.unique(words * empty.buckets + buckets) % empty.buckets
+        frequency = np.bincount(once, minlength=1)
+        shared = frequency[buckets] >= 2
+        ids, places = np.unique(buckets[shared], return_inverse=True)
+        kept = np.zeros(number.size + 1, np.int64)
+        np.cumsum(np.bincount(words[shared], minlength=number.size), out=kept[1:])
+        counts = vectors.vocabulary.counts.astype(np.float64)
+        # Vectors from elsewhere may have no counts: then all words weigh the same.
+        weights = counts / (counts + settings.kappa) if counts.any() else np.ones(number.size)
+        table = replace(empty, ids=ids.astype(np.uint32), rows=np.zeros((ids.size, dimension), np.float32))
+        scales = 1 / np.sqrt(np.maximum(number, 1))
+        return cls(table, kept, places.astype(np.int32), scales.astype(np.float32), weights.astype(np.float32))
+
+    def without(self, hidden: Array) -> _Problem:
+        """Return the problem that does not see some words."""
+        return replace(self, weights=np.where(hidden, np.float32(0), self.weights))
+
+    def solve(self, targets: Array, settings: SubwordOptions, run: Run) -> Array:
+        """Return G, by conjugate gradients for each column; a block of columns is one task."""
+        from firthian.kernels.subwords import COLUMNS, add_targets, normal_product
+
+        size = self.table.ids.size
+        out = np.zeros((size, targets.shape[1]), np.float32)
+        once, twice = self.weights * self.scales, self.weights * self.scales**2
+
+        def block(first: int) -> None:
+            columns = slice(first, min(first + COLUMNS, targets.shape[1]))
+            goal = np.zeros((len(targets), COLUMNS), np.float32)
+            goal[:, : columns.stop - first] = targets[:, columns]
+            residual = np.zeros((size, COLUMNS), np.float32)
+            add_targets(self.indptr, self.places, once, goal, residual)
+            result, image = np.zeros_like(residual), np.empty_like(residual)
+            direction, square = residual.copy(), _squares(residual)
+            for _ in range(settings.steps):
+                normal_product(self.indptr, self.places, twice, settings.ridge, direction, image)
+                curvature = np.einsum("ij,ij->j", direction, image)
+                length = (square / np.maximum(curvature, 1e-30)).astype(np.float32)
+                result += length * direction
+                residual -= length * image
+                before, square = square, _squares(residual)
+                direction *= (square / np.maximum(before, 1e-30)).astype(np.float32)
+                direction += residual
+            out[:, columns] = result[:, : columns.stop - first]
+
+        for _ in run.threads.map(block, range(0, targets.shape[1], COLUMNS)):
+            pass
+        return out
+
+    def predict(self, rows: Array) -> Array:
+        """Return S G for all words."""
+        from firthian.kernels.subwords import compose
+
+        out = np.empty((self.scales.size, rows.shape[1]), np.float32)
+        compose(self.indptr, self.places, rows, self.scales, out)
+        return out
+
+
+def _squares(columns: Array) -> Array:
+    total: Array = np.einsum("ij,ij->j", columns, columns)
+    return total
+
+
+def _choose(
+    vectors: Vectors, learned: Array, problem: _Problem, settings: SubwordOptions, run: Run
+) -> dict[str, Array]:
+    """Hide words; return how well their vectors are predicted and, for vectors with uncertainty, how far off they are."""
+    generator = run.generator("subwords")
+    hidden = np.zeros(len(vectors), dtype=bool)
+    hidden[generator.permutation(len(vectors))[: max(1, int(_HIDDEN * len(vectors)))]] = True
+    whole = has_uncertainty(vectors)
+    targets = learned
+    if not whole and vectors.vector_size > _SKETCH:
+        # The regression is linear: the prediction of projected vectors is the projection of predicted ones.
+        mixing = generator.normal(size=(vectors.vector_size, _SKETCH)).astype(np.float32)
+        with one_blas_thread():
+            targets = learned @ mixing
+    predicted = problem.predict(problem.without(hidden).solve(targets, settings, run))[hidden]
+    truth, weights = np.ascontiguousarray(targets[hidden]), problem.weights[hidden].astype(np.float64)
+    cosines = np.einsum("ij,ij->i", unit_rows(predicted), unit_rows(truth))
+    result = {"agreement": np.array(float(weights @ cosines) / max(float(weights.sum()), 1e-30))}
+    if whole:
+        result["variance"] = np.mean((truth - predicted).astype(np.float64) ** 2, axis=0).astype(np.float32)
+    return result
+
+
+def _stored(problem: _Problem, rows: Array, words: int) -> Subwords:
+    """Return the table to keep: the strongest rows, in half precision, relative to the largest number."""
+    frequency = np.bincount(problem.places, minlength=len(rows))
+    strength = np.einsum("ij,ij->i", rows, rows) * frequency
+    order = np.argsort(-strength, kind="stable")[: _ROWS_PER_WORD * words]
+    kept = np.sort(order[strength[order] > 0])
+    # 2^10 leaves room above, and 2^24 steps below.
+    scale = float(np.abs(rows).max(initial=0)) / 1024 or 1.0
+    half = (rows[kept] / np.float32(scale)).astype(np.float16)
+    return replace(problem.table, ids=problem.table.ids[kept], rows=half, scale=scale)
