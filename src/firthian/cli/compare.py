@@ -24,6 +24,7 @@ def compare(
     vector_size: int | None = typer.Option(None, "--dim", "--vector-size", help="Dimensions of the vectors."),
     suite: str = typer.Option("similarity,analogy", help="Suites to evaluate on; see firth evaluate."),
     sets: str | None = typer.Option(None, help="Test sets or your own files, comma-separated. [default: all]"),
+    subwords: flags.Subwords = "off",
     seed: flags.Seed = 1,
     memory: flags.Memory = None,
     workers: flags.Workers = None,
@@ -48,6 +49,7 @@ def compare(
         result = compare_recipes(
             find_source(source, settings), model, output, vector_size=vector_size, counting=settings, suite=suite,
             sets=sets, seed=seed, workers=workers, cluster=cluster, memory=memory, force=force, progress=progress,
+            subwords=subwords,
         )  # fmt: skip
     if json:
         print_json(result.to_dict())

@@ -20,7 +20,7 @@ def evaluate(
     ),
     sets: str | None = typer.Option(None, help="Test sets, as in men,google. [default: all]"),
     file: list[str] | None = typer.Option(None, "--file", help="Your own file of word pairs or analogies. Repeatable."),
-    oov: str = typer.Option("skip", help="Treatment of items with unknown words: skip or zero."),
+    oov: str = typer.Option("skip", help="Treatment of items with unknown words: skip, zero or subwords."),
     score: str = typer.Option("cosine", help="Similarity: cosine, euclidean or product-kernel."),
     restrict_vocab: int | None = typer.Option(None, help="Use only the N most frequent words.", min=1),
     sections: bool = typer.Option(False, "--sections", help="Show each section of the analogies."),

@@ -12,7 +12,7 @@ from firthian.errors import FirthianError, suggest
 
 #: The verbs by task, in the order of the flow.
 GROUPS = {
-    "From text to vectors": ("count", "merge", "train", "add", "models"),
+    "From text to vectors": ("count", "merge", "train", "subwords", "add", "models"),
     "Query vectors": ("neighbors", "analogy", "similarity", "uncertain", "score"),
     "Test and compare": ("evaluate", "compare"),
     "Classify texts": ("adapt", "classify"),
@@ -27,6 +27,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "firth train corpus.txt -o vectors                 from text to vectors",
         "firth neighbors vectors tea coffee                nearest neighbors",
         "firth evaluate vectors                            quality on standard tests",
+    ),
+    "subwords": (
+        "firth subwords vectors -o with_subwords",
+        "firth subwords vectors -o with_subwords --set blend=0",
     ),
     "count": (
         "firth count corpus.txt --dry-run",

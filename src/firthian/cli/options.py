@@ -27,6 +27,7 @@ Cluster = Annotated[str | None, typer.Option(help="Ray cluster: auto, ray://HOST
 Dimension = Annotated[str | None, typer.Option("--dim", "--vector-size", help="Vector size; bayes accepts auto.")]
 Source = Annotated[str, typer.Argument(metavar="VECTORS", help="Vectors folder, or a file in any format.")]
 Topn = Annotated[int, typer.Option(help="Number of words to list.", min=1)]
+Subwords = Annotated[str, typer.Option(help="Vectors for unknown words, from character n-grams: on, off or auto.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 

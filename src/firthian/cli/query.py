@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Json, Seed, Source, Topn, print_json, refuse_idle
 from firthian.errors import FirthianError
+
+if TYPE_CHECKING:
+    from firthian.vectors.vectors import Vectors
+
+
+def _note_composed(vectors: Vectors, words: Iterable[str]) -> None:
+    """Say on standard error which words are unknown, and of which n-grams their vectors are composed."""
+    from firthian.vectors.lookup import explain
+
+    for word in words:
+        line = explain(vectors, word)
+        if line:
+            print(f"firth: {line}", file=sys.stderr)
+
+
+def _parts(vectors: Vectors, word: str) -> dict[str, Any]:
+    """Return the n-grams of a composed word, for JSON; nothing for a known word."""
+    if word in vectors or vectors.subwords is None:
+        return {}
+    return {"composed_of": [{"ngram": ngram, "share": share} for ngram, share in vectors.subwords.parts(word)]}
 
 
 @app.command()
@@ -31,8 +53,14 @@ def neighbors(
             [{"word": neighbor, "score": score} for neighbor, score in items]
             for items in opened.most_similar_many(words, topn)
         ]
+    _note_composed(opened, words)
     if json:
-        print_json([{"word": word, "neighbors": items} for word, items in zip(words, rows, strict=True)])
+        print_json(
+            [
+                {"word": word, "neighbors": items, **_parts(opened, word)}
+                for word, items in zip(words, rows, strict=True)
+            ]
+        )
         return
     for word, items in zip(words, rows, strict=True):
         print(word if items else f"{word} has no neighbors (its vector is zero)")
@@ -54,7 +82,9 @@ def analogy(
     """Complete an analogy: A is to B as C is to what?"""
     from firthian.vectors.formats import open_vectors
 
-    answers = open_vectors(vectors).analogy(a, b, c, topn, method)
+    opened = open_vectors(vectors)
+    answers = opened.analogy(a, b, c, topn, method)
+    _note_composed(opened, (a, b, c))
     if json:
         rows = [{"word": word, "score": score} for word, score in answers]
         print_json({"a": a, "b": b, "c": c, "method": method, "answers": rows})
@@ -77,6 +107,7 @@ def similarity(
 
     opened = open_vectors(vectors)
     score = opened.similarity(first, second)
+    _note_composed(opened, (first, second))
     facts: dict[str, object] = {"a": first, "b": second, "similarity": score}
     line = f"{score:.4f}"
     if has_uncertainty(opened):

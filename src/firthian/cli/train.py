@@ -18,6 +18,7 @@ from firthian.runtime.progress import on_terminal
 
 if TYPE_CHECKING:
     from firthian.learn.bayes.stream import StreamSettings
+    from firthian.vectors.vectors import Vectors
 
 
 @app.command()
@@ -34,6 +35,7 @@ def train(
     covariance: str | None = typer.Option(None, help="Posterior covariance of bayes: full or diagonal."),
     settings: list[str] | None = typer.Option(None, "--set", help="Set a recipe option; repeatable."),
     stream: str | None = typer.Option(None, help="Train bayes-svi on a stream; keep its state in this folder."),
+    subwords: flags.Subwords = "off",
     seed: flags.Seed = 1,
     memory: flags.Memory = None,
     workers: flags.Workers = None,
@@ -80,6 +82,7 @@ def train(
         from firthian.learn.bayes.stream import stream_settings
 
         idle = {"memory": memory, "cluster": cluster, "checkpoint_every": checkpoint_every, "resume": resume or None}
+        idle["subwords"] = None if subwords == "off" else subwords
         for name, value in idle.items():
             if value is not None:
                 raise FirthianError(f"`{name}` has no effect on a stream, which always resumes", hint="omit it")
@@ -90,7 +93,7 @@ def train(
         vectors = train_vectors(
             data, recipe, vector_size=dimension, seed=seed, workers=workers, cluster=cluster,
             memory=memory, counting=counting_settings, progress=progress, output=output, resume=resume, force=force,
-            checkpoint_every=checkpoint_every, stop=stop, **options,
+            checkpoint_every=checkpoint_every, stop=stop, subwords=subwords, **options,
         )  # fmt: skip
     for damaged in vectors.measured.pop("damaged_steps", ()):
         print(f"firth: checkpoint {damaged} was damaged; used an earlier one", file=sys.stderr)
@@ -99,6 +102,8 @@ def train(
         return
     seconds = vectors.measured["seconds"]
     print(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({seconds:.1f} s)")
+    if subwords != "off":
+        print(_subwords_line(vectors))
 
 
 def _follow(
@@ -143,6 +148,39 @@ def _dimension(text: str | None) -> int | str | None:
         return None if text is None else int(text)
     except ValueError:
         return text
+
+
+def _subwords_line(vectors: Vectors) -> str:
+    if vectors.subwords is None:
+        return "no subwords: spelling does not predict these vectors"
+    notes = vectors.provenance.subwords
+    return f"{len(vectors.subwords):,} n-grams, blend {notes['blend']}, cosine with hidden words {notes['agreement']}"
+
+
+@app.command()
+def subwords(
+    vectors: flags.Source,
+    output: flags.Output = None,
+    settings: list[str] | None = typer.Option(
+        None, "--set", help="Set min_n, max_n, ridge, kappa, blend or steps; repeatable."
+    ),
+    seed: flags.Seed = 1,
+    workers: flags.Workers = None,
+    force: flags.Force = False,
+) -> None:
+    """Add vectors of character n-grams, so that every word has a vector."""
+    from firthian.disk.atomic import check_folder, check_not_source
+    from firthian.learn.subwords import add_subwords
+    from firthian.vectors.formats import open_vectors
+
+    output = require_output(output)
+    check_not_source(output, vectors)
+    check_folder(output, force)
+    with catching_signals():
+        fitted = add_subwords(open_vectors(vectors), seed=seed, workers=workers, **read_settings(settings or []))
+        fitted.save(output, force=force)
+    print(f"{len(fitted):,} words × {fitted.vector_size} dimensions in {output}")
+    print(_subwords_line(fitted))
 
 
 @app.command()

@@ -120,11 +120,13 @@ def compare_recipes(
     memory: str | int | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    subwords: str = "off",
 ) -> Comparison:
     """Train, evaluate and time several recipes; with ``output``, write vectors, ``report.html`` and ``report.json`` there.
 
     All recipes use the counts if ``source`` is counts. A corpus is counted with each recipe's settings, changed by
-    ``counting``, and once for equal settings. What cannot be trained or evaluated is an error before any training.
+    ``counting``, and once for equal settings. ``subwords`` is that of ``firthian.train``. What cannot be trained or
+    evaluated is an error before any training.
     """
     progress = progress or Silent()
     candidates = [item if isinstance(item, Candidate) else Candidate.read(item) for item in recipes]
@@ -139,7 +141,9 @@ def compare_recipes(
             corpus = open_corpus(source, settings.pop("format", "auto"), settings.pop("text_column", None))
             source = stack.enter_context(readable_again(corpus))
         plans = {
-            item.name: TrainingPlan.create(source, item.recipe, item.options, item.size(vector_size), seed, settings)
+            item.name: TrainingPlan.create(
+                source, item.recipe, item.options, item.size(vector_size), seed, settings, subwords
+            )
             for item in candidates
         }
         bench = _Bench(Run.create(seed, None, memory, progress, executor=executor))

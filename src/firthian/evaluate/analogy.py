@@ -177,7 +177,7 @@ def measure(
         run.progress.start(f"analogies {questions.name}", -(-lookup.words // BLOCK_WORDS))
         answers[known] = answer(vectors, rows.ids[known, :3], lookup, run)
     correct = known[:, None] & (answers == rows.ids[:, 3:])
-    counted = known if job.oov == "skip" else np.ones_like(known)
+    counted = known if job.oov != "zero" else np.ones_like(known)
     return AnalogyResult(questions, answers, correct, known, counted, rows.missing, rows.zero_length)
 
 

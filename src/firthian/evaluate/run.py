@@ -41,7 +41,10 @@ class EvaluationOptions:
 
     oov: Annotated[
         str,
-        Option("items with unknown words: skip them, or count them as wrong (score zero)", choices=("skip", "zero")),
+        Option(
+            "items with unknown words: skip them, count them as wrong (score zero), or compose them of subwords",
+            choices=("skip", "zero", "subwords"),
+        ),
     ] = "skip"
     score: Annotated[str, Option("similarity of a pair of words", choices=tuple(SCORES))] = "cosine"
     restrict_vocab: Annotated[int | None, Option("use only the N most frequent words, as in gensim", low=1)] = None

@@ -14,7 +14,7 @@ from firthian.errors import FirthianError
 from firthian.evaluate.ranks import RESAMPLES, bootstrap, interval, spearman, williams
 from firthian.evaluate.run import EvaluationJob
 from firthian.evaluate.sets import Set, open_set
-from firthian.evaluate.words import SCORES, Lookup, score_pairs
+from firthian.evaluate.words import SCORES, Lookup, score_pairs, with_composed
 from firthian.runtime.run import Run
 from firthian.vectors.vectors import Vectors
 
@@ -85,12 +85,14 @@ def measure(
     vectors: Vectors, pairs: Pairs, job: EvaluationJob, run: Run, lookup: Lookup | None = None
 ) -> SimilarityResult:
     """Evaluate one set of pairs."""
+    if job.oov == "subwords":
+        vectors, lookup = with_composed(vectors, [word for pair in pairs.words for word in pair]), None
     lookup = lookup or Lookup(vectors, job.restrict_vocab)
     rows = lookup.find(pairs.words, needs_length=job.score == "cosine")
     known = rows.covered
     scores = np.full(len(pairs), SCORES[job.score][1])
     scores[known] = score_pairs(vectors, rows.ids[known], job.score)
-    counted = known if job.oov == "skip" else np.ones_like(known)
+    counted = known if job.oov != "zero" else np.ones_like(known)
     human, model = pairs.scores[counted], scores[counted]
     value = spearman(human, model)
     ends = None

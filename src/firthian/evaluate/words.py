@@ -55,6 +55,18 @@ def finder(vocabulary: Vocabulary, words: int) -> Callable[[str], int]:
     return find
 
 
+def with_composed(vectors: Vectors, words: Sequence[str]) -> Vectors:
+    """Return vectors with the composed ones of unknown test words after them; a word without known n-grams stays unknown."""
+    if vectors.subwords is None:
+        raise FirthianError("these vectors have no subwords", hint="train with `subwords=auto`, or run: firth subwords")
+    spell = spelling(vectors.vocabulary)
+    unknown = sorted({spell(word) for word in words} - vectors.vocabulary.index.keys())
+    rows = vectors.subwords.compose(unknown)
+    kept = np.flatnonzero(rows.any(axis=1))
+    vocabulary = Vocabulary([*vectors.vocabulary.words, *(unknown[k] for k in kept)])
+    return Vectors(np.concatenate([vectors.matrix, rows[kept]]), vocabulary)
+
+
 class Lookup:
     """Finds test words in vectors."""
 

@@ -20,6 +20,7 @@ from firthian.disk.atomic import is_counts_folder
 from firthian.errors import FirthianError
 from firthian.learn.recipes import RECIPES, Recipe, find_recipe
 from firthian.learn.solver import AUTO
+from firthian.learn.subwords import check_choice
 from firthian.options import Option
 from firthian.runtime import cost
 from firthian.runtime.executor import check_workers
@@ -41,6 +42,8 @@ class TrainingPlan:
     seed: int
     #: Counting settings that differ from the recipe's.
     counting: dict[str, Any]
+    #: Whether character n-grams are fitted afterwards: on, off or auto.
+    subwords: str = "off"
 
     @classmethod
     def create(
@@ -51,6 +54,7 @@ class TrainingPlan:
         vector_size: int | str | None = None,
         seed: int = 1,
         counting: Mapping[str, Any] | None = None,
+        subwords: str = "off",
     ) -> TrainingPlan:
         """Check recipe, options, dimension, seed and source against each other."""
         recipe = find_recipe(recipe) if isinstance(recipe, str) else recipe
@@ -58,7 +62,11 @@ class TrainingPlan:
         seed = check_seed(seed)
         if vector_size is not None and not isinstance(vector_size, str):
             vector_size = _SIZE.check(vector_size, strict=True)
-        plan = cls(source, recipe, recipe.settings(options), vector_size, seed, dict(counting or {}))
+        plan = cls(
+            source, recipe, recipe.settings(options), vector_size, seed, dict(counting or {}), check_choice(subwords)
+        )
+        if plan.subwords == "on" and recipe.dimension == 0:
+            raise FirthianError(f"subwords need dense vectors, those of {recipe.name} are not", hint="train svd")
         plan._check_source()
         return plan
 
@@ -106,6 +114,7 @@ class TrainingPlan:
             "vector size": self.vector_size or "the default",
             "seed": self.seed,
             "counting": counting,
+            "subwords": self.subwords,
             "version of": {
                 "firthian": __version__,
                 **{name: metadata.version(name) for name in ("numpy", "scipy", "numba")},

@@ -21,6 +21,7 @@ from firthian.disk.stopping import Stop
 from firthian.learn.plan import TrainingPlan, is_counts
 from firthian.learn.resume import PartialTraining
 from firthian.learn.solver import Solution, check_fit
+from firthian.learn.subwords import fit
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor
 from firthian.runtime.memory import PeakMemory
@@ -50,6 +51,7 @@ def train(
     force: bool = False,
     checkpoint_every: float | None = None,
     stop: Stop | None = None,
+    subwords: str = "off",
     **options: Any,
 ) -> Vectors:
     """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
@@ -58,6 +60,9 @@ def train(
     ``vector_size="auto"`` lets the recipe choose, where it can.
     Further arguments are options of the recipe; ``firth models NAME`` lists them. ``cluster`` names a Ray cluster to work on
     (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
+
+    ``subwords`` regresses the vectors on character n-grams, so that every word has a vector: ``on``, ``off``, or ``auto``,
+    which keeps the n-grams if they predict the vectors of hidden words.
 
     With ``output`` the vectors are written to that folder, and the work is saved on the way, about every
     ``checkpoint_every`` seconds (30), in ``OUTPUT.partial``: after an interruption ``resume`` continues to the same result.
@@ -68,7 +73,7 @@ def train(
     >>> len(vectors)
     3
     """
-    plan = TrainingPlan.create(source, recipe, options, vector_size, seed, counting)
+    plan = TrainingPlan.create(source, recipe, options, vector_size, seed, counting, subwords)
     with open_executor(cluster, workers) as executor:
         if output is None:
             return learn(plan, Run.create(plan.seed, workers, memory, progress, executor=executor))
@@ -104,7 +109,10 @@ def learn(
         run.progress.start(f"training {recipe.name}")
         solution: Solution = solver.solve(model, problem.dimension, run)
         solution.check_finite()
-    vectors = make_vectors(solution, data, plan)
+        vectors = make_vectors(solution, data, plan)
+        # The model and its counts are no longer needed, and n-grams take memory too.
+        del model, solver, solution
+        vectors = fit(vectors, plan.subwords, run)
     vectors.measured = {"seconds": round(time.perf_counter() - begin, 3), "peak_bytes": peak.bytes}
     return vectors
 
