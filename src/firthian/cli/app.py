@@ -29,7 +29,7 @@ app = typer.Typer(
 
 #: The modules that register verbs; each imports the library only when its verb runs.
 _MODULES = (
-    "count", "train", "query", "score", "evaluate", "compare", "adapt", "map", "info", "convert", "datasets", "demo",
+    "count", "train", "query", "evaluate", "compare", "adapt", "map", "info", "convert", "datasets", "demo",
 )  # fmt: skip
 
 #: The exit code after Ctrl-C: 128 plus the number of the signal.
