@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 
 from firthian import Counts, FirthianError, Vectors, count
-from firthian.explore.server.parameters import Text, Whole, read_parameters
+from firthian.explore.server.parameters import read_parameters
 from firthian.explore.server.security import Hosts, _cookies
 from firthian.explore.server.state import BackgroundJobs
+from firthian.options import Option
 from tests.explore.planted import HOSTILE, TOPICS, Served, planted, save
 
 pytestmark = pytest.mark.skipif(
@@ -137,9 +138,9 @@ def test_openapi_names_every_path(served: Served) -> None:
         ("neighbors", {"word": "Tea"}, 404, "not in the vocabulary", "did you mean tea?"),
         ("neighbors", {}, 400, "word is missing", "word="),
         ("neighbors", {"word": ""}, 400, "word is empty", ""),
-        ("neighbors", {"word": "tea", "topn": -1}, 400, "topn is out of range, got -1", "1 to 1000"),
-        ("neighbors", {"word": "tea", "topn": 10**9}, 400, "topn", "1 to 1000"),
-        ("neighbors", {"word": "tea", "topn": "9" * 500}, 400, "integer", "1 to 1000"),
+        ("neighbors", {"word": "tea", "topn": -1}, 400, "topn must be an integer from 1 to 1000, got '-1'", "words"),
+        ("neighbors", {"word": "tea", "topn": 10**9}, 400, "topn must be an integer from 1 to 1000", "words"),
+        ("neighbors", {"word": "tea", "topn": "9" * 500}, 400, "integer", "words"),
         ("neighbors", {"word": "tea", "topn": "1e3"}, 400, "integer", ""),
         ("neighbors", {"word": "tea", "topn": "nan"}, 400, "integer", ""),
         ("neighbors", {"word": "x" * 201}, 400, "201 characters", "200"),
@@ -148,7 +149,7 @@ def test_openapi_names_every_path(served: Served) -> None:
         ("neighbors", {"word": "tea", "model": "third"}, 400, "unknown model", ""),
         ("neighbors", {"word": "tea", "model": "../first"}, 400, "unknown model", ""),
         ("analogy", {"a": "man", "b": "king", "c": "woman", "method": "x"}, 400, "method", ""),
-        ("map", {"limit": 10**7}, 400, "limit", "400000"),
+        ("map", {"limit": 10**7}, 400, "limit must be an integer from 2 to 400000", "words"),
         ("map", {"method": "tsne", "limit": 400_000}, 400, "too long", "50,000"),
         ("contexts", {"word": "zebra"}, 404, "not in the vocabulary", ""),
         ("nowhere", {}, 404, "not found", "openapi"),
@@ -370,8 +371,8 @@ def test_hosts() -> None:
 
 
 def test_defaults_of_parameters() -> None:
-    declared = {"word": Text("w", required=False), "topn": Whole("n", 3, 1, 5)}
-    assert read_parameters(declared, []) == {"word": "", "topn": 3}
+    options = {"word": Option("w", kind=str, default=""), "topn": Option("n", 1, 5, kind=int, default=3)}
+    assert read_parameters(options, []) == {"word": "", "topn": 3}
 
 
 def test_only_so_much_work_waits() -> None:

@@ -268,17 +268,18 @@ def _served() -> object:
 
 
 def _query(data: bytes) -> None:
-    from firthian.explore.server.api import QUESTIONS
+    from firthian.explore.server.api import HANDLERS
     from firthian.explore.server.app import _json
     from firthian.explore.server.parameters import read_parameters
+    from firthian.options import declared
 
     path, _, query = data.decode("latin-1").partition("?")
-    for question in QUESTIONS:
+    for place, handler in HANDLERS.items():
         # Maps and evaluations start work of minutes; their parameters are read all the same.
-        if question.path.strip("/").endswith(path.strip("/")):
-            values = read_parameters(question.parameters, parse_qsl(query, keep_blank_values=True))
-            if question.path not in ("/api/map", "/api/evaluation"):
-                _json(question.answer(_served(), **values))
+        if place.strip("/").endswith(path.strip("/")):
+            values = read_parameters(declared(handler), parse_qsl(query, keep_blank_values=True))
+            if place not in ("/api/map", "/api/evaluation"):
+                _json(handler(_served(), **values))
 
 
 def _xz_alone(data: bytes) -> bytes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from firthian.evaluate.report import show_p
+from firthian.evaluate.report import html_page, html_table, show_p
 from firthian.runtime.memory import show_size
 
 if TYPE_CHECKING:
@@ -20,23 +20,10 @@ if TYPE_CHECKING:
 #: The measures that the charts show.
 _MEASURES = ("spearman", "3cosadd")
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Word vectors compared</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; }}
-table {{ border-collapse: collapse; margin: 1em 0; display: block; overflow-x: auto; }}
-caption {{ font-weight: bold; text-align: left; }}
-th, td {{ border-bottom: 1px solid #8886; padding: .2em .8em; text-align: right; }}
-th:first-child, td:first-child {{ text-align: left; }}
-svg {{ max-width: 720px; width: 100%; font: 11px system-ui, sans-serif; fill: currentColor; display: block; margin: 1em 0; }}
-.grid {{ stroke: #8884; fill: none; }} .whisker {{ stroke: currentColor; stroke-width: 1.5; fill: none; }}
-.small {{ font-size: 9px; }} .key {{ display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em; }}
-</style></head><body>
-<h1>Word vectors compared</h1>
-{body}
-</body></html>
+_STYLE = """
+svg { max-width: 720px; width: 100%; font: 11px system-ui, sans-serif; fill: currentColor; display: block; margin: 1em 0; }
+.grid { stroke: #8884; fill: none; } .whisker { stroke: currentColor; stroke-width: 1.5; fill: none; }
+.small { font-size: 9px; } .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em; }
 """
 
 
@@ -59,32 +46,19 @@ def page(comparison: Comparison) -> str:
         _comparisons(comparison),
         f"<p>Machine: {html.escape(', '.join(f'{name} {value}' for name, value in comparison.machine.items()))}</p>",
     ]
-    return _PAGE.format(body="\n".join(parts))
+    return html_page("Word vectors compared", "\n".join(parts), _STYLE)
 
 
 def _costs(comparison: Comparison) -> str:
     head = ("recipe", "words", "dimensions", "counts", "counting s", "training s", "peak memory")
     lines = [
         (
-            entry.name,
-            f"{entry.words:,}",
-            f"{entry.vector_size:,}",
-            entry.counting,
-            f"{entry.counting_seconds:.1f}",
-            f"{entry.training_seconds:.1f}",
-            show_size(entry.peak_bytes),
+            entry.name, f"{entry.words:,}", f"{entry.vector_size:,}", entry.counting, f"{entry.counting_seconds:.1f}",
+            f"{entry.training_seconds:.1f}", show_size(entry.peak_bytes),
         )
         for entry in comparison.entries
-    ]
-    return _table("Cost of each recipe", head, lines)
-
-
-def _table(caption: str, head: tuple[str, ...], lines: Sequence[tuple[str, ...]]) -> str:
-    cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>\n" for line in lines)
-    return (
-        f"<table><caption>{html.escape(caption)}</caption><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    ]  # fmt: skip
+    return html_table("Cost of each recipe", head, lines)
 
 
 def _bars(rows: list[Row], models: list[str]) -> str:
@@ -115,7 +89,7 @@ def _comparisons(comparison: Comparison) -> str:
         for name, facts in sets.items()
         for measure, test in _tests(suite, facts)
     ]
-    return _table("Is the difference to the first recipe more than chance?", head, lines) if lines else ""
+    return html_table("Is the difference to the first recipe more than chance?", head, lines) if lines else ""
 
 
 def _tests(suite: str, facts: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -197,7 +171,8 @@ def scatter(points: Sequence[tuple[str, float, float]], x_label: str, y_label: s
     ys = [point[2] for point in points]
     x_low, x_high = math.floor(math.log10(min(xs))), math.ceil(math.log10(max(xs)) + 1e-9)
     x_high = max(x_high, x_low + 1)
-    margin = 0.1 * (max(ys) - min(ys)) or 0.05
+    # At least 0.05 from bottom to top: a difference in the third decimal must not look like a landslide.
+    margin = max(0.1 * (max(ys) - min(ys)), 0.025)
     y_low, y_high = min(ys) - margin, max(ys) + margin
 
     def across(value: float) -> float:

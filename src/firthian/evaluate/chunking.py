@@ -46,10 +46,7 @@ def read_sentences(path: Path) -> list[Sentence]:
         if line.strip():
             fields = line.split()
             if len(fields) != 3:
-                raise FirthianError(
-                    f"{path}, line {number}: not word, tag, chunk",
-                    hint="use the CoNLL-2000 format: word, part of speech, chunk",
-                )
+                raise FirthianError(f"{path}, line {number}: not word, tag, chunk", hint="use the CoNLL-2000 format")
             rows.append(fields)
         elif rows:
             words, tags, chunks = (list(column) for column in zip(*rows, strict=True))
@@ -103,7 +100,7 @@ def run(
     ``extremes``, nonzero ``columns`` (Brown clusters), or ``dense`` coordinates as in the thesis; ``auto`` is columns
     for sparse vectors and clusters otherwise. ``train_sentences`` and ``test_sentences`` limit the data.
     """
-    weights, train_most, test_most = _read(l2, style, train_sentences, test_sentences)
+    weights, train_most, test_most = check(l2, style, train_sentences, test_sentences)
     train, test = (
         read_sentences(locate(name))[:most] for name, most in zip(DATA, (train_most, test_most), strict=True)
     )
@@ -116,39 +113,18 @@ def run(
     if vectors is not None:
         make = STYLES[default_style(vectors) if style == "auto" else style]
         kinds["with_vectors"] = make(vectors, spelled_words(vectors, [*train, *test]), seed=seed)
-    return {name: _fit_and_score(extract, *parts, weights, progress) for name, extract in kinds.items()}
+    return {name: _fit_and_score(extract, parts, weights, progress) for name, extract in kinds.items()}
 
 
 def check(
-    *,
     l2: str | Sequence[float] = L2,
     style: str = "auto",
     train_sentences: int | str | None = None,
     test_sentences: int | str | None = None,
-) -> None:
-    """Raise, before any work, if an option is invalid, or if data or a library is missing."""
-    _read(l2, style, train_sentences, test_sentences)
-    for name in DATA:
-        locate(name)
-    require("pycrfsuite", "crf")
-    if style in ("auto", "clusters"):
-        require("sklearn.cluster", "sklearn")
-
-
-def _read(
-    l2: str | Sequence[float], style: str, train_sentences: int | str | None, test_sentences: int | str | None
 ) -> tuple[list[float], int | None, int | None]:
-    """Check the options; return the l2 weights and the limits on sentences."""
+    """Return the l2 weights and the limits on sentences; raise if an option is invalid, or data or a library is missing."""
     if style not in ("auto", *STYLES):
         raise FirthianError(f"unknown style {style!r}", hint=suggest(style, ("auto", *STYLES)))
-    return (
-        _weights(l2),
-        whole_number("train_sentences", train_sentences) or None,
-        whole_number("test_sentences", test_sentences) or None,
-    )
-
-
-def _weights(l2: str | Sequence[float]) -> list[float]:
     values = l2.replace("+", ",").split(",") if isinstance(l2, str) else l2
     try:
         weights = sorted({float(value) for value in values})
@@ -156,22 +132,25 @@ def _weights(l2: str | Sequence[float]) -> list[float]:
         weights = []
     if not weights or not (weights[0] >= 0 and np.isfinite(weights[-1])):
         raise FirthianError(f"`l2` must be numbers of at least 0, got {l2!r}", hint="the default is 0.05+0.2+0.5+1+2")
-    return weights
+    train_most = whole_number("train_sentences", train_sentences) or None
+    test_most = whole_number("test_sentences", test_sentences) or None
+    for name in DATA:
+        locate(name)
+    require("pycrfsuite", "crf")
+    if style in ("auto", "clusters"):
+        require("sklearn.cluster", "sklearn")
+    return weights, train_most, test_most
 
 
 def _fit_and_score(
-    extract: Any,
-    train: list[Sentence],
-    development: list[Sentence],
-    test: list[Sentence],
-    weights: list[float],
-    progress: Progress,
+    extract: Any, parts: Sequence[list[Sentence]], weights: list[float], progress: Progress
 ) -> dict[str, Any]:
     """Select the l2 weight on the development part; train on both parts with it, and return the scores.
 
     Weights are tried from the middle outwards, on each side until the development F1 stops improving.
     """
     crf = require("pycrfsuite", "crf")
+    train, development, test = parts
     development_items = [crf.ItemSequence(extract(sentence)) for sentence in development]
     trainer = crf.Trainer(algorithm="lbfgs", verbose=False)
 
@@ -208,12 +187,8 @@ def _fit_and_score(
         for item, sentence in zip(development_items, development, strict=True):
             trainer.append(item, sentence.chunks)
         final = evaluate(chosen, folder, [crf.ItemSequence(extract(s)) for s in test], test)
-    return {
-        "f1": final,
-        "development_f1": tried[chosen],
-        "l2": chosen,
-        "tried": {f"{weight:g}": tried[weight] for weight in sorted(tried)},
-    }
+    shown = {f"{weight:g}": tried[weight] for weight in sorted(tried)}
+    return {"f1": final, "development_f1": tried[chosen], "l2": chosen, "tried": shown}
 
 
 def suite(vectors: Any, job: EvaluationJob, run_: Run) -> dict[str, Any]:

@@ -14,12 +14,8 @@ from firthian.runtime.run import Run
 
 #: The paper's five tasks: short name -> data set.
 TASKS = {
-    "comp": "20news-comp",
-    "religion": "20news-religion",
-    "sports": "20news-sports",
-    "trec": "trec",
-    "imdb": "imdb",
-}
+    "comp": "20news-comp", "religion": "20news-religion", "sports": "20news-sports", "trec": "trec", "imdb": "imdb",
+}  # fmt: skip
 
 #: Methods: the classifier, and parameters that differ from its defaults.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -46,7 +42,7 @@ def run(
     With ``cv`` folds, C, lam and passes are chosen by cross-validation on the training part; without, the defaults are
     used. ``grid`` is ``usual``, ``paper`` or values by name. ``vectors`` may also be ``random:DIM`` or ``onehot`` (PA only).
     """
-    tasks, methods, cv, grid = _read(tasks, methods, cv, grid)
+    tasks, methods, cv, grid = check(tasks, methods, cv, grid)
     progress = progress or Silent()
     progress.start("classification", len(tasks) * len(methods))
     results: dict[str, Any] = {}
@@ -99,42 +95,27 @@ def suite(vectors: Any, job: EvaluationJob, run_: Run) -> dict[str, Any]:
 
 
 def check(
-    *,
     tasks: str | Iterable[str] = tuple(TASKS),
     methods: str | Iterable[str] = tuple(METHODS),
     cv: int | str = 0,
     grid: Mapping[str, Any] | str | None = None,
-) -> None:
-    """Raise, before any work, if an option is invalid, or if data or scikit-learn is missing."""
-    for task in _read(tasks, methods, cv, grid)[0]:
-        locate(TASKS[task])
-    require("sklearn", "sklearn")
-
-
-def _read(
-    tasks: str | Iterable[str], methods: str | Iterable[str], cv: int | str, grid: Mapping[str, Any] | str | None
 ) -> tuple[list[str], list[str], int, Mapping[str, Any] | None]:
-    """Check and convert the options."""
-    return (
-        _names(tasks, TASKS, "task"),
-        _names(methods, METHODS, "method"),
-        whole_number("cv", cv),
-        _grid(grid) if isinstance(grid, str) else grid,
-    )
-
-
-def _grid(name: str) -> Mapping[str, Any]:
+    """Convert the options; raise if one is invalid, or if data or scikit-learn is missing."""
+    require("sklearn", "sklearn")
     from firthian.adapt.search import PAPER_GRID, USUAL_GRID
 
-    grids = {"usual": USUAL_GRID, "paper": PAPER_GRID}
-    if name not in grids:
-        raise FirthianError(f"unknown grid {name!r}", hint=suggest(name, grids))
-    return grids[name]
+    names = _names(tasks, TASKS, "task")
+    if isinstance(grid, str):
+        grids = {"usual": USUAL_GRID, "paper": PAPER_GRID}
+        grid = grids[_names([grid], grids, "grid")[0]]
+    for task in names:
+        locate(TASKS[task])
+    return names, _names(methods, METHODS, "method"), whole_number("cv", cv), grid
 
 
 def _names(given: str | Iterable[str], known: Mapping[str, Any], what: str) -> list[str]:
     names = given.replace("+", ",").split(",") if isinstance(given, str) else list(given)
     for name in names:
         if name not in known:
-            raise FirthianError(f"there is no {what} {name!r}", hint=suggest(name, known))
+            raise FirthianError(f"unknown {what} {name!r}", hint=suggest(name, known))
     return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,15 +15,17 @@ from firthian.vectors.cards import Row, plain, score_rows
 _NAMED = 8
 
 _PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Evaluation of word vectors</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
 <style>
+:root {{ color-scheme: light dark; }}
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; }}
-table {{ border-collapse: collapse; margin: 1em 0; }}
+table {{ border-collapse: collapse; margin: 1em 0; display: block; overflow-x: auto; }}
 caption {{ font-weight: bold; text-align: left; }}
-th, td {{ border-bottom: 1px solid #ccc; padding: .2em .8em; text-align: right; }}
+th, td {{ border-bottom: 1px solid #8886; padding: .2em .8em; text-align: right; }}
 th:first-child, td:first-child {{ text-align: left; }}
-</style></head><body>
-<h1>Evaluation of word vectors</h1>
+{style}</style></head><body>
+<h1>{title}</h1>
 {body}
 </body></html>
 """
@@ -40,10 +42,8 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON: the scores of one model, or ``results`` and ``comparisons`` of several."""
         models = [{"vectors": name, **plain(suites)} for name, suites in self.results.items()]
-        facts: dict[str, Any] = (
-            models[0] if len(models) == 1 else {"results": models, "comparisons": plain(self.comparisons)}
-        )
-        return facts | ({"notes": self.notes} if self.notes else {})
+        several = {"results": models, "comparisons": plain(self.comparisons)}
+        return (models[0] if len(models) == 1 else several) | ({"notes": self.notes} if self.notes else {})
 
     def rows(self, sections: bool = True) -> list[Row]:
         """Return one row per score; with ``sections``, also for each section of analogies."""
@@ -61,21 +61,11 @@ class Evaluation:
 
     def to_html(self) -> str:
         """Return a self-contained HTML page."""
-        return _PAGE.format(body=self._repr_html_(sections=True))
+        return html_page("Evaluation of word vectors", self._repr_html_(sections=True))
 
     def _repr_html_(self, sections: bool = False) -> str:
-        parts = []
-        for suite, head, lines in self._tables(sections):
-            cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-            body = "".join(
-                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>\n" for line in lines
-            )
-            parts.append(
-                f"<table><caption>{html.escape(suite)}</caption><thead><tr>{cells}</tr></thead>\n"
-                f"<tbody>{body}</tbody></table>"
-            )
-        parts += [f"<p>{html.escape(line)}</p>" for line in self.remarks()]
-        return "\n".join(parts)
+        tables = [html_table(suite, head, lines) for suite, head, lines in self._tables(sections)]
+        return "\n".join([*tables, *(f"<p>{html.escape(line)}</p>" for line in self.remarks())])
 
     def __rich__(self) -> Any:
         return self.rich()
@@ -126,19 +116,12 @@ class Evaluation:
         for suite, lines in grouped.items():
             tested = len(models) > 1 and any(self._p_values(suite, *key) for key in lines)
             head = ["set", "measure", *models, "covered", *(["p"] if tested else [])]
-            yield (
-                suite,
-                head,
-                [
-                    [
-                        *key,
-                        *(by[model].show() if model in by else "–" for model in models),
-                        _coverage(list(by.values())),
-                        *([self._p_values(suite, *key)] if tested else []),
-                    ]
-                    for key, by in lines.items()
-                ],
-            )
+            body = []
+            for key, by in lines.items():
+                figures = [by[model].show() if model in by else "–" for model in models]
+                tests = [self._p_values(suite, *key)] if tested else []
+                body.append([*key, *figures, _coverage(list(by.values())), *tests])
+            yield suite, head, body
 
     def _p_values(self, suite: str, name: str, measure: str) -> str:
         """Format the p-values of the further models against the first, if this score was tested."""
@@ -152,6 +135,20 @@ class Evaluation:
                 facts = {}
             values.append(facts.get(measure, facts).get("p_value"))
         return ", ".join(map(show_p, values)) if any(value is not None for value in values) else ""
+
+
+def html_table(caption: str, head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return an HTML table; every text is escaped."""
+    cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in line) for line in lines)
+    body = "".join(f"<tr>{row}</tr>\n" for row in rows)
+    title = html.escape(caption)
+    return f"<table><caption>{title}</caption><thead><tr>{cells}</tr></thead>\n<tbody>{body}</tbody></table>"
+
+
+def html_page(title: str, body: str, style: str = "") -> str:
+    """Return a self-contained HTML page."""
+    return _PAGE.format(title=html.escape(title), body=body, style=style)
 
 
 def show_p(value: float | None) -> str:

@@ -1,16 +1,15 @@
 """Evaluate vectors: the suites by name, their options, and one table of results.
 
-A new suite is one row in ``SUITES`` and one function elsewhere. It is called as ``function(vectors, job, run)`` and returns
-a dictionary: name of a set or task -> its results, each a plain dictionary or an object with ``to_dict()``. If that object
-also has ``compare(other, run)``, it compares two models and returns a dictionary with a ``p_value``, or one such dictionary
-per measure.
+A new suite is one row in ``SUITES`` and one module. Its function ``suite(vectors, job, run)`` returns a dictionary: name of
+a set or task -> its results, each a plain dictionary or an object with ``to_dict()``. If that object also has
+``compare(other, run)``, it compares two models and returns a dictionary with a ``p_value``, or one such dictionary per measure.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -65,26 +64,26 @@ class EvaluationJob(EvaluationOptions):
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite: its name, the ``module:function`` that runs it, the names of its own options, and their given values.
+    """A suite: its name, its module, the names of its own options, and their given values.
 
-    ``check``, if set, is a ``module:function`` called with the suite's own options before any work; it raises if one is
-    invalid, or if data or a library is missing.
+    The module's ``check``, if any, is called with the suite's own options before any work; it raises if one is invalid, or
+    if data or a library is missing.
     """
 
     name: str
-    home: str
+    module: str
     options: tuple[str, ...] = ()
     given: Mapping[str, str] = field(default_factory=dict)
-    check: str = ""
 
-    def load(self) -> Callable[..., Mapping[str, Any]]:
-        """Import the function that runs the suite."""
-        return _import(self.home)
+    def load(self) -> Any:
+        """Import the module."""
+        return importlib.import_module(self.module)
 
     def check_early(self, job: EvaluationJob) -> None:
         """Raise, before any work, if the suite cannot run."""
-        if self.check:
-            _import(self.check)(**self.own(job).more)
+        check = getattr(self.load(), "check", None)
+        if check is not None:
+            check(**self.own(job).more)
 
     def own(self, job: EvaluationJob) -> EvaluationJob:
         """Return the job without the options that only other suites declare."""
@@ -92,29 +91,13 @@ class Suite:
         return replace(job, more={**mine, **self.given})
 
 
-def _import(home: str) -> Callable[..., Any]:
-    module, _, function = home.partition(":")
-    loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return loaded
-
-
 SUITES = {
     suite.name: suite
     for suite in (
-        Suite("similarity", "firthian.evaluate.similarity:suite"),
-        Suite("analogy", "firthian.evaluate.analogy:suite"),
-        Suite(
-            "classification",
-            "firthian.evaluate.classification:suite",
-            ("tasks", "methods", "cv", "grid"),
-            check="firthian.evaluate.classification:check",
-        ),
-        Suite(
-            "chunking",
-            "firthian.evaluate.chunking:suite",
-            ("l2", "style", "train_sentences", "test_sentences"),
-            check="firthian.evaluate.chunking:check",
-        ),
+        Suite("similarity", "firthian.evaluate.similarity"),
+        Suite("analogy", "firthian.evaluate.analogy"),
+        Suite("classification", "firthian.evaluate.classification", ("tasks", "methods", "cv", "grid")),
+        Suite("chunking", "firthian.evaluate.chunking", ("l2", "style", "train_sentences", "test_sentences")),
     )
 }
 
@@ -142,9 +125,7 @@ def _parse_suite(text: str) -> Suite:
     for setting in settings:
         option, equals, value = setting.partition("=")
         if not equals:
-            raise FirthianError(
-                f"{setting!r} of the suite {name} is not option=value", hint=f"write {name}:option=value"
-            )
+            raise FirthianError(f"expected option=value, got {setting!r}", hint=f"write {name}:option=value")
         _check_suite_options([suite], [option])
         given[option] = value
     return replace(suite, given=given)
@@ -154,9 +135,8 @@ def _check_suite_options(suites: list[Suite], names: Iterable[str]) -> None:
     known = {name for suite in suites for name in suite.options}
     for name in names:
         if name not in known:
-            raise FirthianError(
-                f"no chosen suite has an option {name}", hint=suggest(name, sorted(known)) if known else "omit it"
-            )
+            close = suggest(name, sorted(known)) if known else "omit it"
+            raise FirthianError(f"no chosen suite has an option {name}", hint=close)
 
 
 def whole_number(name: str, value: int | str | None) -> int:
@@ -211,9 +191,7 @@ class Plan:
     absent: Mapping[str, str]
 
     @classmethod
-    def make(
-        cls, suite: str = DEFAULT_SUITES, sets: Iterable[Set] | str | None = None, **settings: Any
-    ) -> Plan:  # fmt: skip
+    def make(cls, suite: str, sets: Iterable[Set] | str | None = None, **settings: Any) -> Plan:
         """Read the options of ``EvaluationOptions`` and of the suites, open the sets, and raise if something is invalid."""
         suites = find_suites(suite)
         shared = {name: settings.pop(name) for name in declared(EvaluationOptions) if name in settings}
@@ -233,7 +211,7 @@ class Plan:
             run.progress.start(f"evaluating {name}"[:40])
             opened = _open(source)
             self.check_vocabulary(name, opened.vocabulary)
-            results[name] = {one.name: one.load()(opened, one.own(self.job), run) for one in self.suites}
+            results[name] = {one.name: one.load().suite(opened, one.own(self.job), run) for one in self.suites}
         if not results:
             raise FirthianError("there are no vectors to evaluate", hint="pass at least one")
         notes = [f"the set {name} is left out: {why}" for name, why in self.absent.items()]
@@ -246,10 +224,8 @@ class Plan:
         find = finder(vocabulary, self.job.restrict_vocab or len(vocabulary))
         items = (item for opened in self.job.sets.values() for one in opened for item in one.words)
         if not any(all(find(word) >= 0 for word in item) for item in items):
-            raise FirthianError(
-                f"the vocabulary of {name} covers no item of the test sets",
-                hint="check the language and the case of the words",
-            )
+            message = f"the vocabulary of {name} covers no item of the test sets"
+            raise FirthianError(message, hint="check the language and the case of the words")
 
 
 def _named(vectors: Source | Iterable[Source] | Mapping[str, Source]) -> Iterator[tuple[str, Source]]:
@@ -277,18 +253,15 @@ def _open(source: Source) -> Vectors:
 def _compare(results: Mapping[str, Mapping[str, Mapping[str, Any]]], run: Run) -> list[dict[str, Any]]:
     """Compare each model with the first, set by set."""
     first, *others = results
-    return [
-        {
-            "vectors": other,
-            "against": first,
-            **{
-                suite: {
-                    name: result.compare(results[other][suite][name], run)
-                    for name, result in part.items()
-                    if hasattr(result, "compare")
-                }
-                for suite, part in results[first].items()
-            },
+
+    def against(other: str) -> dict[str, Any]:
+        return {
+            suite: {
+                name: result.compare(results[other][suite][name], run)
+                for name, result in part.items()
+                if hasattr(result, "compare")
+            }
+            for suite, part in results[first].items()
         }
-        for other in others
-    ]
+
+    return [{"vectors": other, "against": first, **against(other)} for other in others]

@@ -1,4 +1,4 @@
-"""The JSON API: a table of paths, parameters and handlers.
+"""The JSON API: a function per path, which declares its parameters.
 
 A handler returns plain data, or ``Pending`` if a job is running. Handlers run in threads, several at a time.
 """
@@ -6,18 +6,18 @@ A handler returns plain data, or ``Pending`` if a job is running. Handlers run i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from firthian.errors import FirthianError
 from firthian.explore.contexts import ORDERS, context_words
 from firthian.explore.projection import METHODS, ProjectionOptions
-from firthian.explore.server.parameters import Parameters, Text, Whole
 from firthian.explore.server.state import BackgroundJob, ExplorerState, Model
 from firthian.explore.word_map import make_map
+from firthian.options import Option
 from firthian.runtime.progress import Progress
 from firthian.vectors import uncertainty
 from firthian.vectors.vectors import ANALOGY_METHODS
@@ -32,9 +32,14 @@ _FAR = 1000
 #: The level of intervals.
 _LEVEL = 0.9
 
-_MODEL = Text("Name of the model; default: the first.", required=False)
-_TOPN = Whole("Number of words.", 20, 1, 1000)
-_WORD = Text("A word.")
+ModelName = Annotated[str, Option("Name of the model; default: the first.")]
+OneModel = Annotated[str, Option("Name of a model.")]
+Topn = Annotated[int, Option("Number of words.", low=1, high=1000)]
+Word = Annotated[str, Option("A word.")]
+Prefix = Annotated[str, Option("The beginning of a word.")]
+AnalogyMethod = Annotated[str, Option("The method.", choices=ANALOGY_METHODS)]
+Order = Annotated[str, Option("Rank by pmi or count.", choices=ORDERS)]
+MinCount = Annotated[int, Option("Lowest count.", low=0, high=10**12)]
 
 
 @dataclass(frozen=True)
@@ -42,16 +47,6 @@ class Pending:
     """A running job; the client should ask again."""
 
     job: BackgroundJob
-
-
-@dataclass(frozen=True)
-class Question:
-    """A path, its summary, its parameters, and its handler."""
-
-    path: str
-    summary: str
-    answer: Callable[..., Any]
-    parameters: Parameters = field(default_factory=dict)
 
 
 def models(state: ExplorerState) -> dict[str, Any]:
@@ -78,7 +73,7 @@ def _facts(model: Model) -> dict[str, Any]:
     }
 
 
-def words(state: ExplorerState, prefix: str, topn: int, model: str) -> dict[str, Any]:
+def words(state: ExplorerState, prefix: Prefix = "", topn: Topn = 12, model: ModelName = "") -> dict[str, Any]:
     """Complete a prefix: the most frequent words that start with it, as typed, in lower case or capitalized."""
     # Words are sorted by frequency, so the first matches are the best.
     prefixes = tuple({prefix, prefix.lower(), prefix.capitalize()})
@@ -91,7 +86,7 @@ def words(state: ExplorerState, prefix: str, topn: int, model: str) -> dict[str,
     return {"prefix": prefix, "words": matches}
 
 
-def neighbors(state: ExplorerState, word: str, topn: int, model: str) -> dict[str, Any]:
+def neighbors(state: ExplorerState, word: Word, topn: Topn = 20, model: ModelName = "") -> dict[str, Any]:
     """Return the nearest words by cosine, with intervals if the model has them."""
     chosen = state.model(model)
     vectors = chosen.vectors()
@@ -111,7 +106,10 @@ def neighbors(state: ExplorerState, word: str, topn: int, model: str) -> dict[st
     }
 
 
-def analogy(state: ExplorerState, a: str, b: str, c: str, topn: int, method: str, model: str) -> dict[str, Any]:
+def analogy(
+    state: ExplorerState, a: Word, b: Word, c: Word, topn: Topn = 20, method: AnalogyMethod = "3cosadd",
+    model: ModelName = "",
+) -> dict[str, Any]:  # fmt: skip
     """Solve an analogy: a is to b as c is to what?"""
     answers = state.model(model).vectors().analogy(a, b, c, topn, method)
     return {
@@ -120,7 +118,7 @@ def analogy(state: ExplorerState, a: str, b: str, c: str, topn: int, method: str
     }  # fmt: skip
 
 
-def similarity(state: ExplorerState, a: str, b: str, model: str) -> dict[str, Any]:
+def similarity(state: ExplorerState, a: Word, b: Word, model: ModelName = "") -> dict[str, Any]:
     """Return the cosine of two words; of Bayesian vectors its posterior median, with an interval."""
     vectors = state.model(model).vectors()
     result: dict[str, Any] = {"a": a, "b": b, "similarity": vectors.similarity(a, b)}
@@ -130,7 +128,7 @@ def similarity(state: ExplorerState, a: str, b: str, model: str) -> dict[str, An
     return result
 
 
-def compare(state: ExplorerState, word: str, first: str, second: str, topn: int) -> dict[str, Any]:
+def compare(state: ExplorerState, word: Word, first: OneModel, second: OneModel, topn: Topn = 20) -> dict[str, Any]:
     """Compare the neighbors of a word in two models: which are shared, and their ranks in the other model."""
     sides = [state.model(first), state.model(second)]
     far = [[near for near, _ in side.vectors().most_similar(word, topn=max(_FAR, topn))] for side in sides]
@@ -160,7 +158,9 @@ def compare(state: ExplorerState, word: str, first: str, second: str, topn: int)
     }
 
 
-def contexts(state: ExplorerState, word: str, topn: int, min_count: int, order: str) -> dict[str, Any]:
+def contexts(
+    state: ExplorerState, word: Word, topn: Topn = 40, min_count: MinCount = 5, order: Order = "pmi"
+) -> dict[str, Any]:
     """Return the context words of a word in the counts, with their PMI."""
     if state.counts is None:
         raise FirthianError("no counts are open", hint="restart the explorer with `counts`")
@@ -168,7 +168,13 @@ def contexts(state: ExplorerState, word: str, topn: int, min_count: int, order: 
     return {"word": word, "order": order, "contexts": [context.to_dict() for context in contexts]}
 
 
-def word_map(state: ExplorerState, method: str, limit: int, clusters: int, model: str) -> Any:
+def word_map(
+    state: ExplorerState,
+    method: Annotated[str, Option("The projection.", choices=METHODS)] = "pca",
+    limit: Annotated[int, Option("Number of most frequent words.", low=2, high=MOST_POINTS)] = 20_000,
+    clusters: Annotated[int, Option("Number of clusters.", low=1, high=50)] = 12,
+    model: ModelName = "",
+) -> Any:
     """Return a map of the most frequent words; t-SNE and UMAP run as jobs and are cached."""
     if method != "pca" and limit > MOST_EMBEDDED:
         raise FirthianError(f"{method} of {limit:,} words takes too long", hint=f"use at most {MOST_EMBEDDED:,}")
@@ -176,15 +182,11 @@ def word_map(state: ExplorerState, method: str, limit: int, clusters: int, model
     vectors = chosen.vectors()
 
     def work(progress: Progress) -> dict[str, Any]:
-        word_map = make_map(
-            vectors,
-            limit=limit,
-            options=ProjectionOptions(method),
-            clusters=clusters,
-            folder=chosen.path,
+        made = make_map(
+            vectors, limit=limit, options=ProjectionOptions(method), clusters=clusters, folder=chosen.path,
             progress=progress,
-        )
-        return word_map.to_dict()
+        )  # fmt: skip
+        return made.to_dict()
 
     key = ("map", chosen.name, chosen.generation, method, min(limit, len(vectors)), clusters)
     answer = _finished(state.jobs.ask(key, work, patience=10 if method == "pca" else 0.5))
@@ -193,7 +195,7 @@ def word_map(state: ExplorerState, method: str, limit: int, clusters: int, model
     return {**answer, "model": chosen.name, "generation": key[2], "total": len(vectors)}
 
 
-def evaluation(state: ExplorerState, model: str) -> Any:
+def evaluation(state: ExplorerState, model: ModelName = "") -> Any:
     """Evaluate a model on the test sets on this machine; nothing is fetched."""
     from firthian.evaluate import evaluate
 
@@ -201,21 +203,12 @@ def evaluation(state: ExplorerState, model: str) -> Any:
     vectors = chosen.vectors()
     here = _sets_here()
     if not here:
-        raise FirthianError(
-            "no common test set is on this machine", hint="run firth datasets fetch, or set FIRTHIAN_DATA"
-        )
+        raise FirthianError("no test set is on this machine", hint="run firth datasets fetch, or set FIRTHIAN_DATA")
 
     def work(progress: Progress) -> dict[str, Any]:
         rows = evaluate({chosen.name: vectors}, sets=here, resamples=200, progress=progress).rows(sections=False)
-        return {
-            "rows": [
-                {
-                    "set": row.name, "measure": row.measure, "value": row.value, "low": row.low, "high": row.high,
-                    "items": row.items, "covered": row.covered,
-                }
-                for row in rows
-            ]
-        }  # fmt: skip
+        shown = ("measure", "value", "low", "high", "items", "covered")
+        return {"rows": [{"set": row.name, **{name: getattr(row, name) for name in shown}} for row in rows]}
 
     key = ("evaluation", chosen.name, chosen.generation)
     answer = _finished(state.jobs.ask(key, work, patience=0.5))
@@ -239,7 +232,7 @@ def _sets_here() -> list[str | Path]:
     return here
 
 
-def uncertain(state: ExplorerState, topn: int, min_count: int, model: str) -> dict[str, Any]:
+def uncertain(state: ExplorerState, topn: Topn = 20, min_count: MinCount = 0, model: ModelName = "") -> dict[str, Any]:
     """Return the words a Bayesian model is least certain of, and the relevance of its dimensions."""
     vectors = state.model(model).vectors()
     least_certain = uncertainty.least_certain(vectors, topn, min_count, at_equal_count=True)
@@ -256,48 +249,9 @@ def _finished(job: BackgroundJob) -> Any:
     return job.result
 
 
-QUESTIONS = (
-    Question("/api/models", "The open models.", models),
-    Question(
-        "/api/words", "Words that start with a prefix.", words,
-        {"prefix": Text("The prefix.", required=False), "topn": Whole("Number of words.", 12, 1, 200), "model": _MODEL},
-    ),
-    Question(
-        "/api/neighbors", "The nearest words.", neighbors, {"word": _WORD, "topn": _TOPN, "model": _MODEL}
-    ),
-    Question(
-        "/api/analogy", "a is to b as c is to what?", analogy,
-        {
-            "a": _WORD, "b": _WORD, "c": _WORD, "topn": _TOPN,
-            "method": Text("The method.", False, "3cosadd", ANALOGY_METHODS), "model": _MODEL,
-        },
-    ),
-    Question("/api/similarity", "The cosine of two words.", similarity, {"a": _WORD, "b": _WORD, "model": _MODEL}),
-    Question(
-        "/api/compare", "The neighbors of a word in two models.", compare,
-        {
-            "word": _WORD, "first": Text("The first model."), "second": Text("The second model."),
-            "topn": Whole("Number of neighbors.", 20, 1, 200),
-        },
-    ),
-    Question(
-        "/api/contexts", "The context words of a word in the counts.", contexts,
-        {
-            "word": _WORD, "topn": Whole("Number of contexts.", 40, 1, 1000),
-            "min_count": Whole("Lowest count of a pair.", 5, 0, 10**9), "order": Text("pmi or count.", False, "pmi", ORDERS),
-        },
-    ),
-    Question(
-        "/api/map", "A map of words.", word_map,
-        {
-            "method": Text("The projection.", False, "pca", METHODS),
-            "limit": Whole("Number of most frequent words.", 20_000, 2, MOST_POINTS),
-            "clusters": Whole("Number of clusters.", 12, 1, 50), "model": _MODEL,
-        },
-    ),
-    Question("/api/evaluation", "Scores on the test sets on this machine.", evaluation, {"model": _MODEL}),
-    Question(
-        "/api/uncertain", "The words a Bayesian model is least certain of.", uncertain,
-        {"topn": _TOPN, "min_count": Whole("Lowest count of a word.", 0, 0, 10**12), "model": _MODEL},
-    ),
-)  # fmt: skip
+#: The handler of each path.
+HANDLERS: dict[str, Callable[..., Any]] = {
+    "/api/models": models, "/api/words": words, "/api/neighbors": neighbors, "/api/analogy": analogy,
+    "/api/similarity": similarity, "/api/compare": compare, "/api/contexts": contexts, "/api/map": word_map,
+    "/api/evaluation": evaluation, "/api/uncertain": uncertain,
+}  # fmt: skip

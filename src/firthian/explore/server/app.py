@@ -7,7 +7,7 @@ import json
 import logging
 import socket
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from urllib.parse import quote
 
 from firthian._version import __version__
 from firthian.errors import FirthianError, UnknownWordError, require
-from firthian.explore.server.api import QUESTIONS, Pending, Question
-from firthian.explore.server.parameters import read_parameters
+from firthian.explore.server.api import HANDLERS, Pending
+from firthian.explore.server.parameters import is_required, read_parameters, schema
 from firthian.explore.server.security import Gate, Hosts, check_binding, refuse
 from firthian.explore.server.state import ExplorerState
+from firthian.options import declared
 
 log = logging.getLogger("firthian.explore")
 
@@ -37,7 +38,7 @@ def make_app(state: ExplorerState, *, hosts: Hosts | None = None, token: str | N
     from starlette.routing import Route
 
     description = openapi()
-    routes = [Route(question.path, _answering(state, question)) for question in QUESTIONS]
+    routes = [Route(path, _answering(state, handler)) for path, handler in HANDLERS.items()]
     routes.append(Route("/api/openapi.json", lambda request: _json(description)))
     routes += [Route(f"/{name}", _serving(data, kind)) for name, (data, kind) in page_files().items()]
     index, kind = page_files()["index.html"]
@@ -78,11 +79,12 @@ def _serving(data: bytes, kind: str) -> Any:
     return serve
 
 
-def _answering(state: ExplorerState, question: Question) -> Any:
+def _answering(state: ExplorerState, handler: Callable[..., Any]) -> Any:
+    options = declared(handler)
+
     def answer(request: Any) -> Any:
         try:
-            values = read_parameters(question.parameters, request.query_params.multi_items())
-            result = question.answer(state, **values)
+            result = handler(state, **read_parameters(options, request.query_params.multi_items()))
         except UnknownWordError as error:
             return refuse(404, error.message, error.hint)
         except FirthianError as error:
@@ -157,9 +159,8 @@ def _bind(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         if bound is not None:
             bound.close()
-        raise FirthianError(
-            f"cannot listen on {host}, port {port} ({error})", hint="choose another `port` (0 picks a free one)"
-        ) from None
+        hint = "choose another `port` (0 picks a free one)"
+        raise FirthianError(f"cannot listen on {host}, port {port} ({error})", hint) from None
     return bound
 
 
@@ -185,30 +186,28 @@ def openapi() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Firthian explorer", "version": __version__},
-        "paths": {question.path: {"get": _operation(question)} for question in QUESTIONS},
+        "paths": {path: {"get": _operation(path, handler)} for path, handler in HANDLERS.items()},
     }
 
 
-def _operation(question: Question) -> dict[str, Any]:
+def _operation(path: str, handler: Callable[..., Any]) -> dict[str, Any]:
     answers: dict[str, Any] = {
         "200": {"description": "The result.", "content": {"application/json": {"schema": {"type": "object"}}}},
         "400": _ERROR,
         "404": _ERROR,
     }
-    if question.path in _SLOW:
+    if path in _SLOW:
         answers["202"] = {"description": "The job is running; ask again. Has its stage and the fraction done."}
+    parameters = [
+        {
+            "name": name,
+            "in": "query",
+            "required": is_required(option),
+            "description": option.help,
+            "schema": schema(option),
+        }
+        for name, option in declared(handler).items()
+    ]
     return {
-        "operationId": question.answer.__name__,
-        "summary": question.summary,
-        "parameters": [
-            {
-                "name": name,
-                "in": "query",
-                "required": parameter.required,
-                "description": parameter.description,
-                "schema": parameter.schema(),
-            }
-            for name, parameter in question.parameters.items()
-        ],
-        "responses": answers,
-    }
+        "operationId": handler.__name__, "summary": handler.__doc__, "parameters": parameters, "responses": answers
+    }  # fmt: skip
