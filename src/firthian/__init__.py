@@ -42,18 +42,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "Counts",
-    "FirthianError",
-    "Tokenizer",
-    "Vectors",
-    "Vocabulary",
-    "__version__",
-    "count",
-    "evaluate",
-    "load",
-    "merge",
+    "Counts", "FirthianError", "Tokenizer", "Vectors", "Vocabulary", "__version__", "count", "evaluate", "load", "merge",
     "train",
-]
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

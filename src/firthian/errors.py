@@ -69,7 +69,7 @@ _REMEDIES = {
     errno.EROFS: ("the file system is read-only", "choose a place you may write to"),
     errno.ENOENT: ("no such file or folder", "check the path"),
     errno.ENOTDIR: ("a part of the path is not a folder", "check the path"),
-    errno.EISDIR: ("it is a folder", "give a file"),
+    errno.EISDIR: ("it is a folder", "pass a file"),
     errno.ENAMETOOLONG: ("the name is too long", "choose a shorter name"),
 }
 
@@ -105,7 +105,5 @@ def require(module: str, extra: str) -> ModuleType:
     except ImportError as error:
         if error.name and error.name.partition(".")[0] != module.partition(".")[0]:
             raise
-        raise FirthianError(
-            f"this needs the package {module.partition('.')[0]}",
-            hint=f"pip install 'firthian[{extra}]'",
-        ) from None
+        package = module.partition(".")[0]
+        raise FirthianError(f"this needs the package {package}", hint=f"pip install 'firthian[{extra}]'") from None

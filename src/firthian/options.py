@@ -61,10 +61,8 @@ class Option:
             raise self._error(value) from None
         if self.choices and result not in self.choices:
             close = suggest(str(value), self.choices)
-            raise FirthianError(
-                f"`{self.name}` must be one of {', '.join(self.choices)}, got {value!r}",
-                hint=close if close.startswith("did") else self.help,
-            )
+            hint = close if close.startswith("did") else self.help
+            raise FirthianError(f"`{self.name}` must be one of {', '.join(self.choices)}, got {value!r}", hint)
         # A lower bound implies an upper one: no model computes with infinity.
         unbounded = self.low > -math.inf and result == math.inf
         if self.kind in (int, float) and (
@@ -103,20 +101,16 @@ def _convert(value: Any, kind: type, strict: bool) -> Any:
         # numpy's bool equals Python's, but JSON does not know it.
         if not isinstance(value, str) and value in (True, False):
             return bool(value)
-        if strict:
-            _fail()
-        return _BOOLEANS.get(str(value).lower()) if str(value).lower() in _BOOLEANS else _fail()
+        if strict or str(value).lower() not in _BOOLEANS:
+            raise ValueError
+        return _BOOLEANS[str(value).lower()]
     if isinstance(value, bool) or (strict and isinstance(value, str)):
-        _fail()
+        raise ValueError
     if kind is float:
         return float(value)
     if isinstance(value, str):
         return int(value)
     return int(value) if not strict and isinstance(value, float) and value == int(value) else operator.index(value)
-
-
-def _fail() -> None:
-    raise ValueError
 
 
 #: Options that many functions share.

@@ -141,7 +141,7 @@ def test_classification_on_a_made_task(tmp_path, monkeypatch, two_topics, vector
         assert result["accuracy"] > (0.9 if "rpa" in method else 0.5), method
         assert 0 < result["macro_f1"] <= 1
         assert result["params"]["passes"] == 1 or "single" not in method
-    with pytest.raises(FirthianError, match="no task 'sport': did you mean sports"):
+    with pytest.raises(FirthianError, match="unknown task 'sport': did you mean sports"):
         classification.run(vectors, tasks="sport")
 
 
@@ -178,7 +178,7 @@ def test_suites_have_options_of_their_own(made_data, tmp_path, monkeypatch, two_
     assert 0 <= found["chunking"]["baseline"]["f1"] <= found["chunking"]["with_vectors"]["f1"] <= 1
     for wrong, says in (
         ("chunking:tasks=comp", "no chosen suite has an option tasks"),
-        ("chunking:l2", "not option=value"),
+        ("chunking:l2", "expected option=value"),
         ("chunking:l2=x", "l2 must be numbers"),
         ("chunking:train_sentences=few", "train_sentences must be an integer"),
         ("classification:cv=much", "cv must be an integer"),

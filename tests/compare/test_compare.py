@@ -137,7 +137,7 @@ def no_training(monkeypatch):
     [
         ({"sets": "menn"}, "menn"),
         ({"suite": "analogies"}, "unknown suite"),
-        ({"suite": "classification:tasks=sport"}, "no task 'sport': did you mean sports"),
+        ({"suite": "classification:tasks=sport"}, "unknown task 'sport': did you mean sports"),
         ({"suite": "classification:cv=few"}, "cv must be an integer"),
         ({"suite": "chunking:style=fat"}, "unknown style 'fat'"),
         ({"suite": "chunking:l2=much"}, "l2 must be numbers"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from firthian.errors import FirthianError
-from firthian.learn.plan import check_dimension
 from firthian.learn.recipe import LARGE_DIMENSION, LARGE_TEXT, USUAL_DIMENSION
 from firthian.learn.recipes import RECIPES, find_recipe
+from firthian.learn.train import check_dimension
 
 
 def test_much_text_has_more_dimensions() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import firthian as ft
 from firthian.errors import FirthianError
-from firthian.learn.plan import forecast
+from firthian.learn.forecast import forecast
 from firthian.learn.recipes import RECIPES, Recipe, find_recipe
 
 NAMES = [recipe.name for recipe in RECIPES]

@@ -75,7 +75,7 @@ def test_a_set_without_items_is_refused(empty):
 
 def test_google_without_section_lines_still_has_two_kinds(tmp_path, monkeypatch):
     path = write(tmp_path, "a b c d\n" * sets.GOOGLE_QUESTIONS, "google.txt")
-    monkeypatch.setattr(sets, "is_here", lambda name: False)
+    monkeypatch.setattr(sets, "why_absent", lambda name: "not here")
     monkeypatch.setattr("firthian.datasets.locate", lambda name: path)
     questions = open_set("google")
     assert questions.semantic == [True, False]
@@ -84,7 +84,7 @@ def test_google_without_section_lines_still_has_two_kinds(tmp_path, monkeypatch)
 
 @pytest.mark.realdata
 def test_the_common_sets_have_their_known_sizes():
-    if not sets.is_here("google-sections"):
+    if sets.why_absent("google-sections"):
         pytest.skip("the evaluation sets are not here (set FIRTHIAN_DATA)")
     sizes = {name: len(open_set(name)) for name in ("ws353", "men", "mturk287", "simlex999", "google", "msr")}
     assert sizes == {"ws353": 353, "men": 3000, "mturk287": 287, "simlex999": 999, "google": 19544, "msr": 8000}

@@ -12,7 +12,7 @@ import pytest
 
 import firthian as ft
 from benchmarks import scale
-from firthian.learn.plan import forecast
+from firthian.learn.forecast import forecast
 from firthian.learn.recipes import RECIPES, find_recipe
 from firthian.learn.train import DEFAULT_RECIPE
 from firthian.runtime.memory import LEAST_BUDGET, MARGIN, Memory, Problem, anonymous_bytes

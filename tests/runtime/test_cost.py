@@ -11,7 +11,7 @@ import pytest
 import firthian as ft
 from benchmarks import scale
 from firthian.errors import FirthianError
-from firthian.learn.plan import forecast
+from firthian.learn.forecast import forecast
 from firthian.learn.recipes import find_recipe
 from firthian.runtime import cost
 from firthian.runtime.cost import Size, predict

@@ -51,7 +51,7 @@ def test_convert_there_and_back(firth, folder: Path, tmp_path: Path) -> None:
     assert shown == {"path": str(tmp_path / "again"), "format": "folder", "shape": [4, 2], "repaired": {}}
     np.testing.assert_array_equal(load(tmp_path / "again").matrix, load(folder).matrix)
     firth("convert", folder, tmp_path / "v.vec").complains("already exists")
-    firth("convert", folder, tmp_path / "v.xyz").complains("is not clear from its name", "choose a format: folder")
+    firth("convert", folder, tmp_path / "v.xyz").complains("is not clear from its name", "choose from: folder")
     firth("convert", folder, tmp_path / "v.xyz", "--to", "glov").complains("did you mean glove?")
     (tmp_path / "bad.txt").write_text("a 1 2\nb 3\nc 1 2\n")
     firth("convert", tmp_path / "bad.txt", tmp_path / "out").complains("bad.txt, line 2:")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -137,16 +137,10 @@ def add_ngrams(segment: Segment, longest: int, continues: bool) -> Segment:
     all_starts, all_pool = np.concatenate(spelled_starts), np.concatenate(spelled_pools)
     hashes = np.empty(types, dtype=np.uint64)
     kernel.hash_words(all_starts, all_pool, hashes)
-    return Segment(
-        ids=np.concatenate(ids)[order].astype(np.int32),
-        document_starts=np.searchsorted(all_homes[order], np.arange(lengths.size)),
-        hashes=hashes,
-        starts=all_starts,
-        pool=all_pool,
-        counts=np.concatenate(counts),
-        ends_inside=segment.ends_inside,
-        undecodable=segment.undecodable,
-    )
+    return replace(
+        segment, ids=np.concatenate(ids)[order].astype(np.int32), hashes=hashes, starts=all_starts, pool=all_pool,
+        document_starts=np.searchsorted(all_homes[order], np.arange(lengths.size)), counts=np.concatenate(counts),
+    )  # fmt: skip
 
 
 def learn_vocabulary(
@@ -162,9 +156,9 @@ def learn_vocabulary(
     if ngram_min_count is not None and ngram_min_count > limits.min_count:
         words = {word: count for word, count in words.items() if count >= ngram_min_count or not is_ngram(word)}
     if not words:
+        found = f"{table.size:,} distinct words before `min_count`"
         raise FirthianError(
-            f"the training texts have no usable words ({table.size:,} distinct words before `min_count`)",
-            hint="add texts, or lower `min_count`",
+            f"the training texts have no usable words ({found})", hint="add texts, or lower `min_count`"
         )
     vocabulary = Vocabulary.from_counts(words)
     if limits.max_vocab is not None and len(vocabulary) > limits.max_vocab:

@@ -19,10 +19,8 @@ FORMATS = ("tsv", "csv", "jsonl")
 
 #: Default column names, in upper or lower case.
 _NAMES = {
-    "label": ("label", "class", "category", "target"),
-    "text": ("text", "document", "sentence"),
-    "split": ("split",),
-}
+    "label": ("label", "class", "category", "target"), "text": ("text", "document", "sentence"), "split": ("split",),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,9 +71,7 @@ def read_labeled(
     for where, record in _records(path, _format(path, format, FORMATS), named, ("text", "label")):
         text, label = record.get("text"), record.get("label")
         if not isinstance(text, str):
-            raise FirthianError(
-                f"{where}: the text is missing or is not text", hint="name its column with `text_column`"
-            )
+            raise FirthianError(f"{where}: there is no text", hint="name its column with `text_column`")
         if label is None or isinstance(label, dict | list) or label == "":
             raise FirthianError(f"{where}: there is no label", hint="name its column with `label_column`")
         texts.append(text)
@@ -95,8 +91,7 @@ def read_texts(path: str, *, format: str = "auto", text_column: str | None = Non
     if chosen == "lines":
         if text_column is not None:
             raise FirthianError(
-                f"`text_column` has no effect on {path}, which is read as lines",
-                hint="set `format` to csv, tsv or jsonl",
+                f"`text_column` has no effect on lines ({path})", hint="set `format` to csv, tsv or jsonl"
             )
         lines = split_lines(path, LARGEST_BYTES)
         return [line.decode("utf-8", "replace").removesuffix("\r") for _, line in lines]
@@ -117,14 +112,13 @@ def _format(path: str, format: str, known: Sequence[str]) -> str:
     return format
 
 
-def _records(
-    path: str, format: str, named: dict[str, str | None], required: Sequence[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+#: Records with their places.
+Records = Iterator[tuple[str, dict[str, Any]]]
+
+
+def _records(path: str, format: str, named: dict[str, str | None], required: Sequence[str]) -> Records:
     """Yield each record with its position; ``required`` are the columns that a table must have."""
-    if format == "jsonl":
-        yield from _json_records(path, named)
-    else:
-        yield from _table_records(path, format, named, required)
+    return _json_records(path, named) if format == "jsonl" else _table_records(path, format, named, required)
 
 
 def _default_field(role: str, fields: Iterable[Any]) -> Any:
@@ -135,7 +129,7 @@ def _default_field(role: str, fields: Iterable[Any]) -> Any:
     return next((spelled[name] for name in _NAMES[role] if name in spelled), None)
 
 
-def _json_records(path: str, named: dict[str, str | None]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _json_records(path: str, named: dict[str, str | None]) -> Records:
     for number, record in json_objects(path, "replace", LARGEST_BYTES):
         where = f"{path}, line {number}"
         fields = {}
@@ -148,9 +142,7 @@ def _json_records(path: str, named: dict[str, str | None]) -> Iterator[tuple[str
         yield where, fields
 
 
-def _table_records(
-    path: str, format: str, named: dict[str, str | None], required: Sequence[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _table_records(path: str, format: str, named: dict[str, str | None], required: Sequence[str]) -> Records:
     columns: dict[str, int] = {}
     width = 0
     for number, row in ROWS[format](path, "replace", LARGEST_BYTES):
@@ -165,14 +157,10 @@ def _table_records(
                 continue
         if any(row[width:]):
             # A tab or a comma inside a text: the rest of it would be lost.
-            raise FirthianError(
-                f"{where}: {len(row)} columns, but the first line has {width}",
-                hint="quote the text (CSV), or remove its tabs (TSV)",
-            )
-        if max(columns.values()) >= len(row):
-            raise FirthianError(
-                f"{where}: only {len(row)} columns", hint=f"the first line has {max(columns.values()) + 1} or more"
-            )
+            sizes = f"{len(row)} columns, but the first line has {width}"
+            raise FirthianError(f"{where}: {sizes}", hint="quote the text (CSV), or remove its tabs (TSV)")
+        if (last := max(columns.values())) >= len(row):
+            raise FirthianError(f"{where}: only {len(row)} columns", hint=f"the first line has {last + 1} or more")
         yield where, {role: row[column] for role, column in columns.items()}
 
 
@@ -192,15 +180,11 @@ def _columns(
     if columns or is_header:
         for role in required:
             if role not in columns:
-                raise FirthianError(
-                    f"{path} has a header without a {role}",
-                    hint=f"name its column with `{role}_column`; the first line has {show_fields(row)}",
-                )
+                remedy = f"name its column with `{role}_column`; the first line has {show_fields(row)}"
+                raise FirthianError(f"{path} has a header without a {role}", hint=remedy)
         return columns, True
     orders = {1: ("text",), 2: ("label", "text"), 3: ("split", "label", "text")}
     if len(row) not in orders:
-        raise FirthianError(
-            f"{path} has {len(row)} columns and no header",
-            hint=f"name them with {' and '.join(f'`{role}_column`' for role in reversed(required))}",
-        )
+        names = " and ".join(f"`{role}_column`" for role in reversed(required))
+        raise FirthianError(f"{path} has {len(row)} columns and no header", hint=f"name them with {names}")
     return {role: column for column, role in enumerate(orders[len(row)])}, False

@@ -103,19 +103,12 @@ def learning_curve(classifier: DocumentClassifier) -> list[dict[str, float]]:
         # Learners of classes added later have seen the last passes only.
         entries = [history[number - passes - 1] for history in histories if len(history) > passes - number]
         examples = sum(entry["examples"] for entry in entries)
-        curve.append(
-            {
-                "pass": number,
-                "mistakes": sum(entry["mistakes"] for entry in entries) / examples,
-                "updates": sum(entry["updates"] for entry in entries) / examples,
-            }
-        )
+        shares = {name: sum(entry[name] for entry in entries) / examples for name in ("mistakes", "updates")}
+        curve.append({"pass": number, **shares})
     return curve
 
 
-def sample_curve(
-    classifier: DocumentClassifier, texts: Any, labels: Any, test: Any, truth: Any
-) -> list[dict[str, Any]]:
+def sample_curve(classifier: Any, texts: Any, labels: Any, test: Any, truth: Any) -> list[dict[str, Any]]:
     """Return the test accuracy after training on growing fractions of the training part."""
     from sklearn.base import clone
 
@@ -141,10 +134,8 @@ def evaluate(classifier: DocumentClassifier, texts: Sequence[str], truth: Sequen
     """Evaluate a fitted classifier on held-out texts."""
     unknown = sorted(set(truth) - set(classifier.classes_.tolist()))
     if unknown:
-        raise FirthianError(
-            f"the test part has the label {unknown[0]!r}, which the training part lacks",
-            hint="add training examples of it, or remove it",
-        )
+        message = f"the test part has the label {unknown[0]!r}, which the training part lacks"
+        raise FirthianError(message, hint="add training examples of it, or remove it")
     decision = classifier.decision_function(texts)
     predicted = classifier.predict(texts)
     right = predicted == np.asarray(truth)

@@ -118,20 +118,19 @@ def load(
         raise FirthianError(f"{folder / CLASSIFIER.manifest} is damaged", hint="fit the classifier again") from error
 
 
+def _damaged(path: Path, why: str) -> FirthianError:
+    return FirthianError(f"{path} is damaged ({why})", hint="fit the classifier again")
+
+
 def _assemble(
-    folder: Path,
-    record: dict[str, Any],
-    arrays: dict[str, Array],
-    tokenizer: Tokenizer | str | None,
-    vectors: Any,
+    folder: Path, record: dict[str, Any], arrays: dict[str, Array], tokenizer: Tokenizer | str | None, vectors: Any
 ) -> DocumentClassifier:
+    tensors = folder / CLASSIFIER.tensors
+
     def array(name: str, *shape: int) -> Array:
         result = arrays[name]
         if shape and result.shape != shape:
-            raise FirthianError(
-                f"{folder / CLASSIFIER.tensors}: {name} has shape {result.shape}, expected {shape}",
-                hint="fit the classifier again",
-            )
+            raise _damaged(tensors, f"{name} has shape {result.shape}, expected {shape}")
         return result
 
     parameters = dict(record["parameters"])
@@ -141,9 +140,7 @@ def _assemble(
     vocabulary = Vocabulary.load(folder, record["words"], arrays["word_counts"])
     base = array("base")
     if base.ndim != 2 or base.shape[0] != len(vocabulary) or base.dtype != np.float32:
-        raise FirthianError(
-            f"{folder}: vectors of shape {base.shape} for {len(vocabulary)} words", hint="fit the classifier again"
-        )
+        raise _damaged(tensors, f"vectors of shape {base.shape} for {len(vocabulary)} words")
     words, dimension = base.shape
     first: InitialPhi = OneHotPhi()
     if dimension:
@@ -152,10 +149,8 @@ def _assemble(
     if vectors is not None:
         first = initial_phi(vectors, int(record["facts"]["seed_"]))
         if first.dimension != dimension:
-            raise ParameterError(
-                f"vectors of {first.dimension} dimensions for a classifier of {dimension}",
-                hint="pass the vectors it was fitted with",
-            )
+            sizes = f"{first.dimension} dimensions for a classifier of {dimension}"
+            raise ParameterError(f"vectors of {sizes}", hint="pass the vectors it was fitted with")
     estimator = _KINDS[record["estimator"]](first.describe(), **parameters)
     # A file may contain anything, so the checks of fitting apply.
     estimator._check_parameters()
@@ -164,9 +159,7 @@ def _assemble(
         estimator.vectors = first.vectors
     estimator.base_, estimator.vocabulary_, estimator.idf_ = base, vocabulary, array("idf", words)
     if not (np.abs(estimator.idf_) < LARGEST_IDF).all():
-        raise FirthianError(
-            f"{folder / CLASSIFIER.tensors}: idf has impossible values", hint="fit the classifier again"
-        )
+        raise _damaged(tensors, "idf has impossible values")
     estimator._table = TypeTable.of_words(vocabulary.words)
     estimator.classes_ = np.array(record["classes"])
     estimator.input_kind_ = record["input"]
@@ -181,7 +174,7 @@ def _assemble(
         _fill(learner, number, array)
         learner.clock, learner.history = int(kept["clock"]), list(kept["history"])
         if not 0 <= learner.clock < 2**63:
-            raise FirthianError(f"{folder / CLASSIFIER.manifest} is damaged (clock)", hint="fit the classifier again")
+            raise _damaged(folder / CLASSIFIER.manifest, "clock")
     estimator.ensemble_ = ensemble
     return estimator
 
@@ -189,7 +182,7 @@ def _assemble(
 def _check_numbers(path: Path, arrays: dict[str, Array]) -> None:
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not (np.abs(array) < LARGEST_NUMBER).all():
-            raise FirthianError(f"{path}: {name} has impossible values", hint="fit the classifier again")
+            raise _damaged(path, f"{name} has impossible values")
 
 
 def _fill(learner: Learner, number: int, array: Any) -> None:
@@ -217,9 +210,6 @@ def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | str |
             raise ParameterError(f"{folder} was fitted with another tokenizer ({shown})", hint="pass that one")
         return given
     if name not in _PLAIN_TOKENIZERS and not name.startswith("icu:"):
-        raise ParameterError(
-            f"{folder} was fitted with a custom tokenizer, {name}",
-            hint=f"pass it again: `tokenizer={name}`",
-        )
+        raise ParameterError(f"{folder} was fitted with a tokenizer of yours", hint=f"pass `tokenizer={name}`")
     plain = described == {"tokenizer": name, "keep_case": keep_case, "fold_numbers": False}
     return name if plain else Tokenizer(name, bool(described["keep_case"]), bool(described["fold_numbers"]))

@@ -68,7 +68,7 @@ def train(
     else:
         data = find_source(source, counting_settings)
     if dry_run:
-        from firthian.learn.plan import forecast
+        from firthian.learn.forecast import forecast
 
         if isinstance(dimension, str):
             raise FirthianError(f"cannot estimate `vector_size={dimension}`", hint="pass a number, as in --dim 50")

@@ -21,9 +21,8 @@ from firthian.disk.atomic import check_not_source, new_folder, write_file
 from firthian.errors import FirthianError, from_os_error
 from firthian.evaluate.report import Evaluation
 from firthian.evaluate.run import Plan
-from firthian.learn.plan import TrainingPlan, is_counts
 from firthian.learn.recipes import find_recipe
-from firthian.learn.train import learn
+from firthian.learn.train import TrainingPlan, is_counts, learn
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor
 from firthian.runtime.memory import anonymous_bytes
@@ -58,9 +57,7 @@ class Candidate:
         for pair in filter(None, rest.split(",")):
             key, equals, value = pair.partition("=")
             if not equals:
-                raise FirthianError(
-                    f"{text}: expected option=value, got {pair}", hint="for example psd:cut=0.02,dim=50"
-                )
+                raise FirthianError(f"{text}: expected option=value, got {pair}", hint="as in psd:cut=0.02,dim=50")
             options[key.strip().replace("-", "_")] = value.strip()
         size = options.pop("dim", options.pop("vector_size", None))
         if size is not None and not str(size).isdecimal():
@@ -98,11 +95,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON types."""
-        return {
-            "entries": [vars(entry) for entry in self.entries],
-            "evaluation": self.evaluation.to_dict(),
-            "machine": self.machine,
-        }
+        entries = [vars(entry) for entry in self.entries]
+        return {"entries": entries, "evaluation": self.evaluation.to_dict(), "machine": self.machine}
 
 
 def compare_recipes(
@@ -135,6 +129,8 @@ def compare_recipes(
         check_not_source(output, source.path if isinstance(source, Counts) else source)
     tests = Plan.make(suite, sets)
     settings = dict(counting or {})
+    from firthian.compare.page import page
+
     with ExitStack() as stack:
         executor = stack.enter_context(open_executor(cluster, workers))
         if not is_counts(source):
@@ -152,18 +148,12 @@ def compare_recipes(
         with new_folder(output, force) as folder:
             result = bench.compare(candidates, plans, tests, folder / "vectors")
             write_manifest(folder / "report.json", KIND, json.loads(json.dumps(result.to_dict())))
-    _write_page(result, Path(output) / "report.html")
-    return result
-
-
-def _write_page(result: Comparison, path: Path) -> None:
-    """Write the page into the finished folder: an error costs nothing that was trained."""
-    from firthian.compare.page import page
-
+    # Written into the finished folder: an error here costs nothing that was trained.
     try:
-        write_file(path, printable(page(result)).encode())
+        write_file(Path(output) / "report.html", printable(page(result)).encode())
     except OSError as error:
         raise from_os_error(error) from error
+    return result
 
 
 def _check(candidates: list[Candidate]) -> None:
@@ -171,14 +161,11 @@ def _check(candidates: list[Candidate]) -> None:
         raise FirthianError("no recipes to compare", hint="pass at least two")
     names = [candidate.name for candidate in candidates]
     for candidate in candidates:
-        if names.count(candidate.name) > 1:
-            raise FirthianError(
-                f"{candidate.name} is listed twice", hint="name each recipe once, or with different options"
-            )
+        name = candidate.name
+        if names.count(name) > 1:
+            raise FirthianError(f"{name} is listed twice", hint="name each recipe once, or with different options")
         if find_recipe(candidate.recipe).source == "vectors":
-            raise FirthianError(
-                f"{candidate.name} learns from vectors", hint="train it with firth train, then use firth evaluate"
-            )
+            raise FirthianError(f"{name} learns from vectors", hint="use firth train, then firth evaluate")
 
 
 @dataclass(frozen=True)
@@ -263,17 +250,12 @@ class _Bench:
 
     def _train(self, candidate: Candidate, item: _Prepared) -> tuple[Entry, Vectors]:
         vectors = learn(item.plan, self.run, counts=item.counts)
+        record = {key: getattr(vectors.provenance, key) for key in ("options", "objective", "status", "stats")}
+        seconds, peak = vectors.measured["seconds"], vectors.measured["peak_bytes"]
         entry = Entry(
-            candidate.name,
-            candidate.recipe,
-            vectors.vector_size,
-            len(vectors),
-            item.counting,
-            round(item.seconds, 3),
-            vectors.measured["seconds"],
-            vectors.measured["peak_bytes"],
-            {key: getattr(vectors.provenance, key) for key in ("options", "objective", "status", "stats")},
-        )
+            candidate.name, candidate.recipe, vectors.vector_size, len(vectors), item.counting, round(item.seconds, 3),
+            seconds, peak, record,
+        )  # fmt: skip
         return entry, vectors
 
 

@@ -17,16 +17,8 @@ from firthian.evaluate.sets import open_set
 from firthian.evaluate.similarity import compare_similarity
 
 __all__ = [
-    "SUITES",
-    "Evaluation",
-    "Pairs",
-    "Questions",
-    "Suite",
-    "compare_analogy",
-    "compare_similarity",
-    "evaluate",
-    "open_set",
-]
+    "SUITES", "Evaluation", "Pairs", "Questions", "Suite", "compare_analogy", "compare_similarity", "evaluate", "open_set",
+]  # fmt: skip
 
 
 class _Evaluate(ModuleType):

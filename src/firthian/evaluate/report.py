@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from firthian.vectors.cards import Row, plain, score_rows
+from firthian.vectors.cards import Row, coverage, plain, score_rows
 
 #: The most missing words named below a table.
 _NAMED = 8
@@ -120,7 +120,7 @@ class Evaluation:
             for key, by in lines.items():
                 figures = [by[model].show() if model in by else "–" for model in models]
                 tests = [self._p_values(suite, *key)] if tested else []
-                body.append([*key, *figures, _coverage(list(by.values())), *tests])
+                body.append([*key, *figures, coverage(list(by.values())), *tests])
             yield suite, head, body
 
     def _p_values(self, suite: str, name: str, measure: str) -> str:
@@ -170,11 +170,3 @@ def _missing(name: str, results: Mapping[str, Any]) -> Iterator[str]:
         if words:
             named = ", ".join(words[:_NAMED]) + (", …" if len(words) > _NAMED else "")
             yield f"{name}: {len(words):,} word{'s' if len(words) > 1 else ''} {what}: {named}"
-
-
-def _coverage(rows: list[Row]) -> str:
-    """Format the coverage of a set, as a range if the models differ."""
-    known = sorted({row.covered for row in rows if row.covered is not None})
-    if not known or rows[0].items is None:
-        return ""
-    return f"{known[0]:,}{f'–{known[-1]:,}' if len(known) > 1 else ''} of {rows[0].items:,}"

@@ -55,16 +55,11 @@ def why_absent(name: str) -> str:
     return ""
 
 
-def is_here(name: str) -> bool:
-    """Return whether a common set is available."""
-    return not why_absent(name)
-
-
 def _open_common(name: str) -> Pairs | Questions:
     from firthian.datasets import locate
 
     kind = "analogy" if name in SETS["analogy"] else "similarity"
-    if name == "google" and is_here("google-sections"):
+    if name == "google" and not why_absent("google-sections"):
         return read(locate("google-sections"), kind, name)
     items = read(locate(name), kind, name)
     if not isinstance(items, Questions):
@@ -90,16 +85,13 @@ def choose(
     if sets is None:
         for suite in suites:
             for name in SETS[suite]:
-                why = why_absent(name)
-                if why:
+                if why := why_absent(name):
                     absent[name] = why
                 else:
                     chosen[suite].append(open_set(name))
         if suites and not any(chosen.values()):
-            raise FirthianError(
-                "none of the common test sets is available",
-                hint="set FIRTHIAN_DATA, run firth datasets fetch, or pass a file",
-            )
+            remedy = "set FIRTHIAN_DATA, run firth datasets fetch, or pass a file"
+            raise FirthianError("none of the common test sets is available", hint=remedy)
         return chosen, absent
     for source in [name.strip() for name in sets.split(",")] if isinstance(sets, str) else sets:
         # With a single suite, there is no doubt how to read a file.

@@ -66,19 +66,21 @@ class SimilarityResult:
         human, one, two = self.set.scores[both], self.scores[both], other.scores[both]
         values = spearman(human, one), spearman(human, two)
         difference = values[1] - values[0]
+        facts: dict[str, Any] = {
+            "pairs": len(human),
+            "difference": None,
+            "ci95": None,
+            "p_value": None,
+            "test": "williams",
+        }
         if math.isnan(difference):
-            return {"pairs": int(both.sum()), "difference": None, "ci95": None, "p_value": None, "test": "williams"}
+            return facts
         resamples = self.resamples if resamples is None else resamples
         samples = bootstrap(human, [one, two], run.generator(_PURPOSE), resamples)
         ends = interval(samples[:, 1] - samples[:, 0])
         p_value = williams(*values, spearman(one, two), len(human))
-        return {
-            "pairs": len(human),
-            "difference": difference,
-            "ci95": list(ends) if ends else None,
-            "p_value": None if math.isnan(p_value) else p_value,
-            "test": "williams",
-        }
+        facts |= {"difference": difference, "ci95": list(ends) if ends else None}
+        return facts | {"p_value": None if math.isnan(p_value) else p_value}
 
 
 def measure(

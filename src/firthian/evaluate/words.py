@@ -132,7 +132,7 @@ def cosine(vectors: Vectors, left: Array, right: Array) -> Array:
 
 def euclidean(vectors: Vectors, left: Array, right: Array) -> Array:
     """Return the negative Euclidean distance of each pair of rows, so that higher is more similar."""
-    difference = _take(vectors.matrix, left) - _take(vectors.matrix, right)
+    difference = vectors.matrix[left].astype(np.float64) - vectors.matrix[right].astype(np.float64)
     squares = difference**2 if isinstance(difference, np.ndarray) else difference.power(2)
     return -np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64).ravel())
 
@@ -140,10 +140,8 @@ def euclidean(vectors: Vectors, left: Array, right: Array) -> Array:
 def product_kernel(vectors: Vectors, left: Array, right: Array) -> Array:
     """Return the log of the product kernel of each pair of rows of Gaussian vectors."""
     if not uncertainty.has_uncertainty(vectors):
-        raise FirthianError(
-            "the product kernel needs Gaussian vectors, with covariances or variances",
-            hint="use `score=cosine`, or vectors of a Bayesian recipe",
-        )
+        message = "the product kernel needs Gaussian vectors, with covariances or variances"
+        raise FirthianError(message, hint="use `score=cosine`, or vectors of a Bayesian recipe")
     return uncertainty.product_kernel(vectors, left, right)
 
 
@@ -165,12 +163,8 @@ def score_pairs(vectors: Vectors, ids: Array, score: str = "cosine") -> Array:
     return result
 
 
-def _take(matrix: Any, rows: Array) -> Any:
-    return matrix[rows].astype(np.float64)
-
-
 def _rows_dot(matrix: Any, left: Array, right: Array) -> Array:
-    first, second = _take(matrix, left), _take(matrix, right)
+    first, second = matrix[left].astype(np.float64), matrix[right].astype(np.float64)
     if isinstance(first, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", first, second))
     return np.asarray(first.multiply(second).sum(axis=1), dtype=np.float64).ravel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +24,6 @@ class Context:
     word: str
     count: float
     pmi: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return asdict(self)
 
 
 def context_words(
@@ -93,11 +89,10 @@ def plot_cloud(
     target = check_picture(path, (".png", ".svg"), force)
     contexts = context_words(counts, word, topn, min_count, order, skip_frequent)
     if not contexts:
-        raise FirthianError(
-            f"{word!r} has no context counted {min_count:g} times"
-            + (f" beside the {skip_frequent:,} most frequent words" if skip_frequent else ""),
-            hint=f"lower `min_count`{' or `skip_frequent`' if skip_frequent else ''}, or choose another word",
-        )
+        beside = f" beside the {skip_frequent:,} most frequent words" if skip_frequent else ""
+        lower = "lower `min_count` or `skip_frequent`" if skip_frequent else "lower `min_count`"
+        message = f"{word!r} has no context counted {min_count:g} times{beside}"
+        raise FirthianError(message, hint=f"{lower}, or choose another word")
     strength = np.array([context.pmi if order == "pmi" else context.count for context in contexts])
     sizes = font_sizes(strength)
     # Texts are measured at their final size.

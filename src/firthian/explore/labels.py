@@ -44,18 +44,13 @@ def place_labels(
     for number, ((x, y), (width, height)) in enumerate(zip(points.tolist(), sizes.tolist(), strict=True)):
         if most is not None and len(placed) >= most:
             break
+        # The gap is on the side of the point; centered labels have none.
         corners = [
-            (
-                x + across * width + gap * (1 if across == 0 else -1 if across == -1 else 0),
-                y + up * height + gap * (1 if up == 0 else -1 if up == -1 else 0),
-            )
+            (x + across * width + gap * (2 * across + 1), y + up * height + gap * (2 * up + 1))
             for across, up in _PLACES
         ]
-        free = [
-            box
-            for left, bottom in corners
-            if occupied.free(box := (left, bottom, left + width, bottom + height))
-        ]  # fmt: skip
+        boxes = [(left, bottom, left + width, bottom + height) for left, bottom in corners]
+        free = [box for box in boxes if occupied.free(box)]
         if free:
             chosen = next((box for box in free if marks.free(box)), free[0])
             occupied.add(chosen)

@@ -65,10 +65,8 @@ def _draw(word_map: WordMap, target: Any, title: str, labels: int | None, size: 
 def _draw_ellipses(axes: Any, word_map: WordMap, shades: Array) -> None:
     patches = require("matplotlib.patches", "viz")
     for point, (width, height, angle), shade in zip(word_map.points, word_map.ellipses, shades, strict=False):
-        ellipse = patches.Ellipse(
-            point, 2 * width, 2 * height, angle=angle, facecolor=shade, alpha=0.10, edgecolor=shade, linewidth=0.4
-        )
-        axes.add_patch(ellipse)
+        look = {"facecolor": shade, "alpha": 0.10, "edgecolor": shade, "linewidth": 0.4}
+        axes.add_patch(patches.Ellipse(point, 2 * width, 2 * height, angle=angle, **look))
 
 
 def map_page(word_map: WordMap, title: str = "") -> str:
@@ -81,13 +79,8 @@ def map_page(word_map: WordMap, title: str = "") -> str:
     data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     script = "\n".join(_without_imports((page / name).read_text("utf-8")) for name in _MODULES)
     policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
-    return _PAGE.format(
-        policy=policy,
-        title=html.escape(title or "Map of words"),
-        style=(page / "map.css").read_text("utf-8"),
-        data=data,
-        script=script,
-    )
+    style, name = (page / "map.css").read_text("utf-8"), html.escape(title or "Map of words")
+    return _PAGE.format(policy=policy, title=name, style=style, data=data, script=script)
 
 
 def _without_imports(source: str) -> str:

@@ -120,9 +120,8 @@ def project(
     if options.method == "pca":
         return _pca(rows)
     if len(rows) < _FEWEST:
-        raise FirthianError(
-            f"{options.method} needs more than {len(rows)} words", hint=f"use at least {_FEWEST} words, or `method=pca`"
-        )
+        few = f"use at least {_FEWEST} words, or `method=pca`"
+        raise FirthianError(f"{options.method} needs more than {len(rows)} words", hint=few)
     name = f"{options.method}-{_fingerprint(rows, options)}.safetensors"
     kept = _find(name, len(rows), folder) if keep else None
     if kept is not None:
@@ -137,9 +136,8 @@ def project(
 def _pca(rows: Array) -> Projection:
     """Project onto the two principal axes; the largest entry of each axis is positive."""
     if min(rows.shape) < 2:
-        raise FirthianError(
-            f"a map needs two words and two dimensions, got {rows.shape[0]} × {rows.shape[1]}", hint="add words"
-        )
+        shape = f"{rows.shape[0]} × {rows.shape[1]}"
+        raise FirthianError(f"a map needs two words and two dimensions, got {shape}", hint="add words")
     some = rows[:: max(1, -(-len(rows) // _AXES_ROWS))].astype(np.float64)
     center = some.mean(axis=0)
     with one_blas_thread():

@@ -187,15 +187,8 @@ def make_map(
     ellipses = np.empty((0, 3))
     if projection.axes is not None and has_uncertainty(vectors):
         ellipses = _ellipses(vectors, numbers[:ELLIPSES], projection.axes)
-    return WordMap(
-        names,
-        np.asarray(vectors.vocabulary.counts)[numbers],
-        projection.points,
-        groups.labels,
-        groups.names(rows, names),
-        options.method,
-        ellipses,
-    )
+    counts, labels = np.asarray(vectors.vocabulary.counts)[numbers], groups.names(rows, names)
+    return WordMap(names, counts, projection.points, groups.labels, labels, options.method, ellipses)
 
 
 def _ellipses(vectors: Vectors, numbers: Array, axes: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Counts or a corpus -> Vectors, by a recipe."""
+"""Counts or a corpus -> Vectors, by a recipe: a plan with every check that needs no training, then the training itself."""
 
 from __future__ import annotations
 
@@ -6,33 +6,182 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from firthian._version import __version__
-from firthian.counts.counting import CountingContext, count_temporary
+from firthian.counts.counting import CountingContext, CountJob, count_temporary
 from firthian.counts.counts import Counts
 from firthian.counts.tokens import Tokens
-from firthian.disk.atomic import check_not_source
+from firthian.disk.artifact import sha256
+from firthian.disk.atomic import check_not_source, is_counts_folder
 from firthian.disk.stopping import Stop
-from firthian.learn.plan import TrainingPlan, is_counts
+from firthian.errors import FirthianError
+from firthian.learn.recipes import RECIPES, Recipe, find_recipe
 from firthian.learn.resume import PartialTraining
-from firthian.learn.solver import Solution, check_fit
-from firthian.learn.subwords import fit
+from firthian.learn.solver import AUTO, Solution, check_fit
+from firthian.learn.subwords import check_choice, fit
+from firthian.options import Option
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor
-from firthian.runtime.memory import PeakMemory
+from firthian.runtime.memory import PeakMemory, Problem
 from firthian.runtime.progress import Progress
-from firthian.runtime.run import Run
+from firthian.runtime.run import Run, check_seed
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import COUNTING_STATE, Provenance, counting_state
 from firthian.vectors.vectors import Vectors
 
 #: The recipe of ``firth train`` without ``-m``.
 DEFAULT_RECIPE = "sgns"
+
+
+_SIZE = Option("try 100", name="vector_size", kind=int)
+
+#: Libraries on whose versions the resulting bytes depend.
+_LIBRARIES = ("numpy", "scipy", "numba")
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """All that decides what the vectors will be, checked; workers and memory are not part of it."""
+
+    source: Any
+    recipe: Recipe
+    settings: dict[str, Any]
+    vector_size: int | str | None
+    seed: int
+    #: Counting settings that differ from the recipe's.
+    counting: dict[str, Any]
+    #: Whether character n-grams are fitted afterwards: on, off or auto.
+    subwords: str = "off"
+
+    @classmethod
+    def create(
+        cls,
+        source: Any,
+        recipe: str | Recipe,
+        options: Mapping[str, Any],
+        vector_size: int | str | None = None,
+        seed: int = 1,
+        counting: Mapping[str, Any] | None = None,
+        subwords: str = "off",
+    ) -> TrainingPlan:
+        """Check recipe, options, dimension, seed and source against each other."""
+        recipe = find_recipe(recipe) if isinstance(recipe, str) else recipe
+        check_auto(recipe, vector_size)
+        seed = check_seed(seed)
+        if vector_size is not None and not isinstance(vector_size, str):
+            vector_size = _SIZE.check(vector_size, strict=True)
+        settings, choice = recipe.settings(options), check_choice(subwords)
+        plan = cls(source, recipe, settings, vector_size, seed, dict(counting or {}), choice)
+        if plan.subwords == "on" and recipe.dimension == 0:
+            raise FirthianError(f"subwords need dense vectors, those of {recipe.name} are not", hint="train svd")
+        plan._check_source()
+        return plan
+
+    def _check_source(self) -> None:
+        """Raise if the recipe cannot learn from the source, or if counting settings have no effect on it."""
+        name, kind = self.recipe.name, self.recipe.source
+        if kind == "vectors":
+            if not isinstance(self.source, Vectors | str | os.PathLike):
+                raise FirthianError(f"the recipe {name} learns from vectors", hint="pass Vectors or their path")
+            self._refuse_counting("vectors", hint="omit them")
+        elif is_counts(self.source):
+            if kind == "tokens":
+                raise FirthianError(f"the recipe {name} learns from text, not counts", hint="pass the corpus instead")
+            self._refuse_counting("ready counts", hint="pass the corpus instead")
+
+    def _refuse_counting(self, source: str, hint: str) -> None:
+        if self.counting:
+            names = ", ".join(f"`{name}`" for name in self.counting)
+            raise FirthianError(f"counting options ({names}) do not apply to {source}", hint)
+
+    @property
+    def count_settings(self) -> dict[str, Any]:
+        """The counting settings: the recipe's, changed by the user's."""
+        return {"seed": self.seed, **self.recipe.counting, **self.counting}
+
+    @cached_property
+    def count_job(self) -> CountJob:
+        """The corpus and how it is counted; word lists may come from iterators, so it is made once."""
+        return CountJob.create(self.source, **self.count_settings)
+
+    def describe(self) -> dict[str, Any]:
+        """Return all that the resulting bytes depend on, by name, for a resumed run to compare."""
+        counting = None
+        if self.recipe.source != "vectors" and not is_counts(self.source):
+            counting = {**self.count_job.describe(), **self.count_job.describe_reading()}
+        files = {name: value for name, value in self.settings.items() if isinstance(value, str) and value}
+        return {
+            "recipe": self.recipe.name,
+            "options": self.settings,
+            "files": {name: sha256(Path(path).read_bytes()) for name, path in files.items() if Path(path).is_file()},
+            "vector size": self.vector_size or "the default",
+            "seed": self.seed,
+            "counting": counting,
+            "subwords": self.subwords,
+            "version of": {"firthian": __version__} | {name: metadata.version(name) for name in _LIBRARIES},
+        }
+
+    def problem(self, words: int, tokens: int, pairs: int = 0) -> Problem:
+        """Return the size of the problem; raise if it has no pairs or fewer words than dimensions."""
+        dimension = check_dimension(self.recipe, self.vector_size, words, tokens)
+        if self.recipe.source == "counts" and pairs == 0:
+            raise FirthianError("the counts contain no pairs", hint="use more text, raise `window`, or set `sample=0`")
+        return Problem(words, pairs, dimension, tokens if self.recipe.source == "tokens" else 0)
+
+    def problem_of(self, data: Counts | Tokens | Vectors) -> Problem:
+        """Return the size of the problem that data pose."""
+        pairs = data.pairs if isinstance(data, Counts) else 0
+        return self.problem(len(data.vocabulary), int(data.vocabulary.counts.sum()), pairs)
+
+    def check_memory(self, problem: Problem, budget: int) -> None:
+        """Raise if the budget is too small, and name the options that would make the problem fit."""
+        recipe, settings = self.recipe, self.settings
+        changes = {f"`{name}={value}`": {**settings, name: value} for name, value in recipe.memory_with}
+        other = {change: recipe.memory_for(changed) for change, changed in changes.items()}
+        recipe.memory_for(settings).check(recipe.name, problem, budget, other)
+
+
+def is_counts(source: Any) -> bool:
+    """Return whether a source is counts, open or in a folder."""
+    return isinstance(source, Counts) or is_counts_folder(source)
+
+
+def check_dimension(recipe: Recipe, requested: int | str | None, words: int, tokens: int) -> int:
+    """Return the dimension to train, or ``AUTO`` if the solver chooses it; raise if there are fewer words."""
+    if isinstance(requested, str):
+        check_auto(recipe, requested)
+        return AUTO
+    if recipe.dimension == 0:
+        if requested is not None:
+            raise FirthianError(f"the recipe {recipe.name} has no vector size to choose", hint="omit `vector_size`")
+        return 0
+    dimension = recipe.usual_dimension(tokens) if requested is None else requested
+    if dimension < 1:
+        raise FirthianError(f"`vector_size` must be at least 1, got {dimension}", hint="try 100")
+    if dimension > words:
+        smaller = f"set `vector_size={words}` or less, or lower `min_count`"
+        raise FirthianError(
+            f"a vector size of {dimension} is larger than the vocabulary of {words} words", hint=smaller
+        )
+    return dimension
+
+
+def check_auto(recipe: Recipe, requested: int | str | None) -> None:
+    """Raise if a vector size is a word other than ``auto``, or the recipe cannot choose one."""
+    if not isinstance(requested, str):
+        return
+    if requested != "auto":
+        raise FirthianError(f"`vector_size` must be a number or auto, got {requested!r}", hint="try 100")
+    if not recipe.chooses_dimension:
+        able = " or ".join(other.name for other in RECIPES if other.chooses_dimension)
+        raise FirthianError(f"{recipe.name} cannot choose `vector_size`", hint=f"set a number, or train {able}")
 
 
 def train(
@@ -165,10 +314,6 @@ def with_provenance(
         versions={"firthian": __version__, "numpy": np.__version__},
     )
     return Vectors(
-        solution.words,
-        vocabulary,
-        contexts=solution.contexts,
-        extras=solution.extras,
-        provenance=made,
+        solution.words, vocabulary, contexts=solution.contexts, extras=solution.extras, provenance=made,
         state={**state, **solution.state},
-    )
+    )  # fmt: skip

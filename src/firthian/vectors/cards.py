@@ -28,26 +28,21 @@ _COUNTS = ("pairs", "questions", "items")
 _SHOWN_COLUMNS = 6
 
 #: By library: the hub's name for the task, and how the folder is used.
+_ENCODE = 'model.encode("some text")  # the mean vector of its known words'
 _USES = {
     "model2vec": (
         "feature-extraction",
-        'from model2vec import StaticModel\n\nmodel = StaticModel.from_pretrained("FOLDER")\n'
-        'model.encode("some text")  # the mean vector of its known words',
+        f'from model2vec import StaticModel\n\nmodel = StaticModel.from_pretrained("FOLDER")\n{_ENCODE}',
     ),
     "sentence-transformers": (
         "sentence-similarity",
-        'from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer("FOLDER")\n'
-        'model.encode("some text")  # the mean vector of its known words',
+        f'from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer("FOLDER")\n{_ENCODE}',
     ),
-    "spacy": (
-        "feature-extraction",
-        'import spacy\n\nnlp = spacy.load("FOLDER")\nnlp("some text")[0].vector',
-    ),
+    "spacy": ("feature-extraction", 'import spacy\n\nnlp = spacy.load("FOLDER")\nnlp("some text")[0].vector'),
     "firthian": (
-        "feature-extraction",
-        'import firthian as ft\n\nvectors = ft.load("FOLDER")\nvectors.most_similar("word")',
+        "feature-extraction", 'import firthian as ft\n\nvectors = ft.load("FOLDER")\nvectors.most_similar("word")'
     ),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,9 +65,8 @@ class Row:
             return "–"
         if isinstance(self.value, int):
             return f"{self.value:,}"
-        return f"{self.value:.3f}" + (
-            f" [{self.low:.2f}, {self.high:.2f}]" if self.low is not None and self.high is not None else ""
-        )
+        interval = "" if self.low is None or self.high is None else f" [{self.low:.2f}, {self.high:.2f}]"
+        return f"{self.value:.3f}{interval}"
 
 
 def score_rows(vectors: str, suites: Mapping[str, Any], sections: bool = True) -> list[Row]:
@@ -167,26 +161,14 @@ def model_card(
     }
     lines = ["---"]
     lines += [f"{key}: {json.dumps(_clean(value), ensure_ascii=False)}" for key, value in head.items() if value]
-    lines += [
-        "---",
-        "",
-        f"# {_cell(title)}",
-        "",
-        f"{len(vectors):,} words × {vectors.vector_size:,} dimensions, made with Firthian.",
-        *(f"\n{_cell(remark)}" for remark in remarks),
-        "",
-        "## Use",
-        "",
-        f"```python\n{use}\n```",
-        "",
-    ]
+    size = f"{len(vectors):,} words × {vectors.vector_size:,} dimensions, made with Firthian."
+    notes = [f"\n{_cell(remark)}" for remark in remarks]
+    lines += ["---", "", f"# {_cell(title)}", "", size, *notes, "", "## Use", "", f"```python\n{use}\n```", ""]
     origin = facts(vectors.provenance)
     if origin:
         lines += ["## Provenance", "", *_table(("", ""), origin), ""]
     if rows:
-        shown = [
-            (f"{row.suite}: {row.name}", row.measure, row.show(), _coverage(row.covered, row.items)) for row in rows
-        ]
+        shown = [(f"{row.suite}: {row.name}", row.measure, row.show(), coverage([row])) for row in rows]
         lines += ["## Scores", "", *_table(("set", "measure", "value", "covered"), shown), ""]
     return "\n".join(lines)
 
@@ -198,16 +180,10 @@ def notebook_view(vectors: Vectors) -> str:
     counted = bool(np.any(vectors.vocabulary.counts))
     shown = min(_SHOWN_COLUMNS, vectors.vector_size)
     more = ["…"] if vectors.vector_size > shown else []
-    cells = [
-        [
-            shortened(word),
-            *([f"{count:,}"] if counted else []),
-            f"{float(np.linalg.norm(row.astype(np.float64))):.3f}",
-            *(f"{value:.3f}" for value in row[:shown]),
-            *more,
-        ]
-        for word, count, row in zip(words, vectors.vocabulary.counts[: len(words)].tolist(), rows, strict=True)
-    ]
+    cells = []
+    for word, count, row in zip(words, vectors.vocabulary.counts[: len(words)].tolist(), rows, strict=True):
+        numbers = [float(np.linalg.norm(row.astype(np.float64))), *row[:shown]]
+        cells.append([shortened(word), *([f"{count:,}"] if counted else []), *(f"{x:.3f}" for x in numbers), *more])
     head = ["word", *(["count"] if counted else []), "length", *(str(i + 1) for i in range(shown)), *more]
     return notebook_table(repr(vectors), head, cells, len(vectors) - len(words), facts(vectors.provenance))
 
@@ -246,10 +222,8 @@ def _score_rows(scores: Any) -> list[Row]:
     scores = scores.to_dict() if hasattr(scores, "to_dict") else scores
     suites = {key: part for key, part in _mapping(scores).items() if key not in ("vectors", "notes")}
     if not isinstance(scores, Mapping) or not all(isinstance(part, Mapping) for part in suites.values()):
-        raise FirthianError(
-            "these are not the scores of one set of vectors",
-            hint="pass the result of firthian.evaluate, or of: firth evaluate VECTORS --json",
-        )
+        remedy = "pass the result of firthian.evaluate, or of: firth evaluate VECTORS --json"
+        raise FirthianError("these are not the scores of one set of vectors", hint=remedy)
     return [row for row in score_rows(str(scores.get("vectors", "")), suites, sections=False) if row.value is not None]
 
 
@@ -261,8 +235,12 @@ def _result(row: Row) -> dict[str, Any]:
     }
 
 
-def _coverage(covered: int | None, items: int | None) -> str:
-    return f"{covered:,} of {items:,}" if covered is not None and items is not None else ""
+def coverage(rows: list[Row]) -> str:
+    """Format the coverage of a set, as a range if the models differ."""
+    known = sorted({row.covered for row in rows if row.covered is not None})
+    if not known or rows[0].items is None:
+        return ""
+    return f"{known[0]:,}{f'–{known[-1]:,}' if len(known) > 1 else ''} of {rows[0].items:,}"
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

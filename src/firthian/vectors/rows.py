@@ -24,9 +24,8 @@ def as_float32(values: Any) -> Any:
     try:
         return np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError):
-        raise FirthianError(
-            f"expected numbers, got {str(values)[:40]!r}", hint="pass an array; most_similar takes words"
-        ) from None
+        shown = repr(str(values)[:40])
+        raise FirthianError(f"expected numbers, got {shown}", hint="pass an array; most_similar takes words") from None
 
 
 def as_list(items: Any) -> list[Any]:
@@ -88,7 +87,5 @@ def row_norms(matrix: Any, words: Sequence[str]) -> Array:
     bad = np.flatnonzero(~np.isfinite(norms))
     if bad.size:
         others = f" (nor are those of {bad.size - 1:,} other words)" if bad.size > 1 else ""
-        raise FirthianError(
-            f"the vector of {words[bad[0]]!r} is not finite{others}", hint="remove these words, or train again"
-        )
+        raise FirthianError(f"the vector of {words[bad[0]]!r} is not finite{others}", hint="remove it, or train again")
     return norms

@@ -48,12 +48,8 @@ def write_vectors(vectors: Vectors, folder: Path) -> None:
         shapes["contexts"] = _put(tensors, "contexts", vectors.contexts)
     for name, array in vectors.extras.items():
         tensors[_EXTRA + name] = np.asarray(array)
-    body = {
-        "shapes": shapes,
-        "words": vocabulary.save(folder),
-        "provenance": vectors.provenance.to_dict(),
-        "state": vectors.state,
-    }
+    body = {"shapes": shapes, "words": vocabulary.save(folder), "provenance": vectors.provenance.to_dict()}
+    body["state"] = vectors.state
     if vectors.subwords is not None:
         body["subwords"] = vectors.subwords.record()
         tensors |= {_SUBWORDS + name: array for name, array in vectors.subwords.arrays().items()}
@@ -80,16 +76,11 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
         raise damaged from error
     if "matrix" not in whole or not all(name.startswith(_EXTRA) for name in tensors):
         raise damaged
-    extras = {name.removeprefix(_EXTRA): array for name, array in tensors.items()}
     return {
-        "matrix": whole["matrix"],
-        "vocabulary": vocabulary,
-        "contexts": whole.get("contexts"),
-        "extras": extras,
-        "provenance": provenance,
-        "state": state,
+        "matrix": whole["matrix"], "contexts": whole.get("contexts"), "vocabulary": vocabulary, "state": state,
+        "extras": {name.removeprefix(_EXTRA): array for name, array in tensors.items()}, "provenance": provenance,
         "subwords": subwords,
-    }
+    }  # fmt: skip
 
 
 def _put(tensors: dict[str, Array], name: str, matrix: Any) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def contexts(
     if state.counts is None:
         raise FirthianError("no counts are open", hint="restart the explorer with `counts`")
     contexts = context_words(state.counts, word, topn, min_count, order)
-    return {"word": word, "order": order, "contexts": [context.to_dict() for context in contexts]}
+    return {"word": word, "order": order, "contexts": [vars(context) for context in contexts]}
 
 
 def word_map(

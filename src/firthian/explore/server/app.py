@@ -164,18 +164,9 @@ def _bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-_ERROR = {
-    "description": "An error and a hint.",
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "required": ["error", "hint"],
-                "properties": {"error": {"type": "string"}, "hint": {"type": "string"}},
-            }
-        }
-    },
-}
+_TEXTS = {"error": {"type": "string"}, "hint": {"type": "string"}}
+_ERROR_SCHEMA = {"type": "object", "required": ["error", "hint"], "properties": _TEXTS}
+_ERROR = {"description": "An error and a hint.", "content": {"application/json": {"schema": _ERROR_SCHEMA}}}
 
 #: Requests that may answer 202 while a job runs.
 _SLOW = ("/api/map", "/api/evaluation")

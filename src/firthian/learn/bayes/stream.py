@@ -22,9 +22,8 @@ from firthian.errors import FirthianError
 from firthian.learn.bayes.model import Likelihood, counts_from_matrix, read_batches
 from firthian.learn.bayes.recipes import SVI
 from firthian.learn.bayes.streaming import OnlinePosterior, StochasticSweeps, online_solution
-from firthian.learn.plan import check_auto
 from firthian.learn.recipe import Recipe
-from firthian.learn.train import with_provenance
+from firthian.learn.train import check_auto, with_provenance
 from firthian.options import check_all, declared
 from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import Run

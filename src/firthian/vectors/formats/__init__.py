@@ -33,22 +33,10 @@ FOLDER = Format(
 )
 
 FORMATS: tuple[Format, ...] = (
-    FOLDER,
-    word2vec.WORD2VEC,
-    word2vec.WORD2VEC_BINARY,
-    word2vec.GLOVE,
-    word2vec.FASTTEXT,
-    fasttext_bin.FORMAT,
-    gensim.FORMAT,
-    npz.FORMAT,
-    parquet.FORMAT,
-    spacy.FORMAT,
-    spacy.FLORET_FORMAT,
-    static.MODEL2VEC,
-    static.SENTENCE_TRANSFORMERS,
-    viewers.PROJECTOR,
-    viewers.ATLAS,
-)
+    FOLDER, word2vec.WORD2VEC, word2vec.WORD2VEC_BINARY, word2vec.GLOVE, word2vec.FASTTEXT, fasttext_bin.FORMAT,
+    gensim.FORMAT, npz.FORMAT, parquet.FORMAT, spacy.FORMAT, spacy.FLORET_FORMAT, static.MODEL2VEC,
+    static.SENTENCE_TRANSFORMERS, viewers.PROJECTOR, viewers.ATLAS,
+)  # fmt: skip
 
 _SPACES = re.compile(r"[ \t\n\r]")
 
@@ -58,16 +46,8 @@ _FROM_GENSIM = (
 
 #: Files of vectors that are not read: their first bytes, what they are, and the remedy.
 _REFUSED = (
-    (
-        re.compile(rb"\x80[\x02-\x05]"),
-        "is a pickle (perhaps a gensim .kv or .model), which could run code when read",
-        _FROM_GENSIM,
-    ),
-    (
-        re.compile(rb"\x93NUMPY"),
-        "is a bare numpy array, without words",
-        "save both with numpy.savez(file, words=..., matrix=...)",
-    ),
+    (rb"\x80[\x02-\x05]", "is a pickle (of gensim, perhaps), which could run code when read", _FROM_GENSIM),
+    (rb"\x93NUMPY", "is a numpy array without words", "save both with numpy.savez(file, words=..., matrix=...)"),
 )
 
 
@@ -100,10 +80,8 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     for format in FORMATS:
         if suffix in format.suffixes:
             return format
-    raise FirthianError(
-        f"the format of {os.fspath(path)} is not clear from its name",
-        hint=f"choose a format: {', '.join(format.name for format in FORMATS)}",
-    )
+    names = ", ".join(format.name for format in FORMATS)
+    raise FirthianError(f"the format of {os.fspath(path)} is not clear from its name", hint=f"choose from: {names}")
 
 
 def sniff(path: str | os.PathLike[str]) -> Format:
@@ -133,7 +111,7 @@ def _head(source: Path) -> bytes:
     except OSError as error:
         raise from_os_error(error) from error
     for magic, what, remedy in _REFUSED:
-        if magic.match(raw):
+        if re.match(magic, raw):
             raise FirthianError(f"{source} {what}", hint=remedy)
     with open_bytes(str(source)) as stream:
         return stream.read(word2vec.HEAD_BYTES)
@@ -177,9 +155,7 @@ def read_vectors(
     vectors is an error; with ``duplicates="first"`` its first vector is kept.
     """
     if duplicates not in DUPLICATES:
-        raise FirthianError(
-            f"`duplicates` must be one of {', '.join(DUPLICATES)}", hint=suggest(duplicates, DUPLICATES)
-        )
+        raise FirthianError(f"`duplicates` cannot be {duplicates!r}", hint=suggest(duplicates, DUPLICATES))
     chosen = sniff(path) if format is None else find_format(format)
     if chosen.read is None:
         raise FirthianError(
@@ -215,9 +191,7 @@ def write_vectors(
     if replace_spaces is not None:
         words = [_SPACES.sub(lambda _: replace_spaces, word) for word in vectors.vocabulary.words]
         if len(set(words)) != len(words):
-            raise FirthianError(
-                "two words are equal once their spaces are replaced", hint="choose another `replace_spaces`"
-            )
+            raise FirthianError("two words are equal without spaces", hint="choose another `replace_spaces`")
         vectors = _replaced(vectors, vocabulary=Vocabulary(words, vectors.vocabulary.counts))
     chosen.check(vectors)
     if not chosen.sparse and not isinstance(vectors.matrix, np.ndarray):

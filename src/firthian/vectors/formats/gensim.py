@@ -30,9 +30,7 @@ def to_gensim(vectors: Vectors) -> Any:
     """
     models = require("gensim.models", "export")
     if not isinstance(vectors.matrix, np.ndarray):
-        raise FirthianError(
-            "gensim cannot hold sparse vectors", hint="reduce their dimensions first, for example by svd"
-        )
+        raise FirthianError("gensim cannot hold sparse vectors", hint="reduce their dimensions by svd first")
     keyed = models.KeyedVectors(vectors.vector_size, count=0, dtype=np.float32)
     keyed.add_vectors(vectors.vocabulary.words, np.array(vectors.matrix))
     counts = vectors.vocabulary.counts

@@ -60,9 +60,7 @@ def read(path: Path, duplicates: str) -> Vectors:
                     column = batch.column("count").cast(arrow.int64())
                     uncounted += column.null_count
                     counts.append(column.fill_null(0).to_numpy())
-    except arrow.ArrowException as error:
-        raise damaged(path, str(error).partition("\n")[0]) from error
-    except OSError as error:
+    except (arrow.ArrowException, OSError) as error:
         raise damaged(path, str(error).partition("\n")[0]) from error
     except UnicodeDecodeError as error:
         raise damaged(path, "the name of a column is not UTF-8") from error
@@ -96,9 +94,8 @@ def _words(path: Path, column: Any, before: int) -> list[str]:
         else:
             words = column.to_pylist()
     except UnicodeDecodeError:
-        raise FirthianError(
-            f"{path}, from row {before + 1} on: a word is not UTF-8", hint="store words as UTF-8 text"
-        ) from None
+        where = f"{path}, from row {before + 1} on"
+        raise FirthianError(f"{where}: a word is not UTF-8", hint="store words as UTF-8 text") from None
     for row, word in enumerate(words):
         if not isinstance(word, str):
             raise FirthianError(f"{path}, row {before + row + 1}: the word is not text", hint="fix or remove the row")
@@ -114,10 +111,8 @@ def _rows(path: Path, arrow: Any, column: Any, columns: int, before: int) -> Arr
     width = columns if columns >= 0 else (0 if not len(lengths) else int(np.nan_to_num(lengths[0], nan=0)))
     odd = np.flatnonzero(~(lengths == width))
     if odd.size:
-        raise FirthianError(
-            f"{path}, row {before + int(odd[0]) + 1}: its vector does not have {width} numbers",
-            hint="fix or remove the row",
-        )
+        where = f"{path}, row {before + int(odd[0]) + 1}"
+        raise FirthianError(f"{where}: its vector does not have {width} numbers", hint="fix or remove the row")
     flat = arrow.compute.list_flatten(column).cast(arrow.float32(), safe=False).to_numpy(zero_copy_only=False)
     rows: Array = flat.reshape(len(lengths), width)
     check_finite(path, rows, lambda row: f"row {before + row + 1}", "fix or remove the row")

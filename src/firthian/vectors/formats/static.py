@@ -60,26 +60,19 @@ _MODULES = [{"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.
 
 def write_model2vec(vectors: Vectors, path: Path, force: bool, **options: Any) -> None:
     """Write a folder for ``model2vec.StaticModel.from_pretrained``."""
+    # Without max_length, only the first 512 tokens of a text would count.
     config = {
-        "model_type": "model2vec",
-        "architectures": ["StaticModel"],
-        "hidden_dim": vectors.vector_size,
-        "normalize": False,
-        # Texts of any length; without this only the first 512 tokens count.
-        "max_length": None,
-        "embedding_dtype": "float32",
-    }
+        "model_type": "model2vec", "architectures": ["StaticModel"], "hidden_dim": vectors.vector_size,
+        "normalize": False, "max_length": None, "embedding_dtype": "float32",
+    }  # fmt: skip
     _write(vectors, path, force, "model2vec", "embeddings", {"config.json": config}, **options)
 
 
 def write_sentence_transformers(vectors: Vectors, path: Path, force: bool, **options: Any) -> None:
     """Write a folder with one ``StaticEmbedding`` module."""
     config: dict[str, Any] = {
-        "model_type": "SentenceTransformer",
-        "prompts": {},
-        "default_prompt_name": None,
-        "similarity_fn_name": "cosine",
-    }
+        "model_type": "SentenceTransformer", "prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"
+    }  # fmt: skip
     _write(vectors, path, force, "sentence-transformers", "embedding.weight", {_SENTENCE_CONFIG: config}, **options)
 
 

@@ -49,34 +49,19 @@ def tokenizer_json(vectors: Vectors, tokenizer: Tokenizer) -> Json:
         )
     lower = [] if tokenizer.keep_case else [_replace({"Regex": _LAST_SIGMA}, "ς"), {"type": "Lowercase"}, _NFC]
     marked = {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": False}
+    split = {"type": "Split", "pattern": {"Regex": words}, "behavior": "Removed", "invert": True}
     return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
         "normalizer": {"type": "Sequence", "normalizers": [_NFC, *normalizers[0], *lower, *normalizers[1]]},
-        "pre_tokenizer": {
-            "type": "Sequence",
-            "pretokenizers": [
-                {"type": "Split", "pattern": {"Regex": words}, "behavior": "Removed", "invert": True},
-                marked,
-            ],
-        },
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, marked]},
         "post_processor": None,
         "decoder": marked,
         "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": True,
-            "vocab": {mark(word): number for word, number in vectors.vocabulary.index.items()},
-            "merges": [],
+            "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+            "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": True,
+            "vocab": {mark(word): number for word, number in vectors.vocabulary.index.items()}, "merges": [],
         },
-    }
+    }  # fmt: skip
 
 
 def mark(word: str) -> str:

@@ -95,9 +95,8 @@ def read_text(path: Path, name: str, duplicates: str) -> Vectors:
 
         for piece in Threads().map(lambda text: _parse(text, layout.columns), everything()):
             if piece.problem:
-                raise FirthianError(
-                    f"{path}, line {done + piece.seen + 1}: {piece.problem}", hint="fix or remove the line"
-                )
+                where = f"{path}, line {done + piece.seen + 1}"
+                raise FirthianError(f"{where}: {piece.problem}", hint="fix or remove the line")
             blocks.append(piece.values)
             words += piece.words
             lines.append(piece.lines + (done + 1))
@@ -141,9 +140,7 @@ def find_layout(path: Path, start: bytes) -> Layout:
     rest = [numbers_in(line) for line in (lines[1:] if header else lines)]
     columns = Counter(rest).most_common(1)[0][0] if rest else 0
     if columns > _MAX_NUMBERS:
-        raise FirthianError(
-            f"{path} has lines of more than {_MAX_NUMBERS:,} numbers", hint="check that it is a file of vectors"
-        )
+        raise FirthianError(f"{path} has lines of more than {_MAX_NUMBERS:,} numbers", hint=_USUAL)
     if rest and columns == 0:
         if header is None:
             hint = f"train vectors on it: firth train {path} -o VECTORS"
