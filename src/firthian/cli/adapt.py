@@ -15,8 +15,6 @@ from firthian.disk.stopping import catching_signals
 from firthian.errors import FirthianError
 from firthian.runtime.progress import Progress, on_terminal
 
-_GRIDS = ("usual", "paper")
-
 #: Texts classified at a time.
 _BATCH = 2000
 
@@ -59,13 +57,11 @@ def adapt(
         raise FirthianError("--grid has no effect without --cv", hint="add --cv 5, or omit it")
     chosen = read_settings(settings or [], C=cost, lam=lam, passes=passes)
     classifier, notes = _classifier(method, vectors, chosen, seed, workers)
-    text = read_labeled(
-        labeled, format=format, label_column=label_column, text_column=text_column, split_column=split_column
-    )
+    columns = {"label_column": label_column, "text_column": text_column, "split_column": split_column}
+    text = read_labeled(labeled, format=format, **columns)
     if text.damaged:
         notes.append(f"replaced bytes that are not UTF-8 in {text.damaged:,} texts")
-    skipped = text.elsewhere("train", "test")
-    if skipped:
+    if skipped := text.elsewhere("train", "test"):
         parts = ", ".join(f"{name} {number:,}" for name, number in skipped.items())
         notes.append(f"texts in neither train nor test were skipped: {parts}")
     report: dict[str, Any] = {"data": labeled, "vectors": vectors, "notes": notes}
@@ -79,7 +75,7 @@ def _classifier(
     method: str, vectors: str, settings: dict[str, Any], seed: int, workers: int | None
 ) -> tuple[Any, list[str]]:
     from firthian.adapt import PAClassifier, RPAClassifier
-    from firthian.errors import FirthianError, suggest
+    from firthian.errors import suggest
     from firthian.options import declared
 
     notes = []
@@ -126,27 +122,20 @@ def _fit(
     if not texts:
         raise FirthianError("no example has the split 'train'", hint="name the column with `split_column`")
     if cv is not None:
-        if grid not in _GRIDS:
-            raise FirthianError(f"unknown grid {grid!r}", hint=f"choose from: {', '.join(_GRIDS)}")
+        grids = {"usual": USUAL_GRID, "paper": PAPER_GRID}
+        if grid not in grids:
+            raise FirthianError(f"unknown grid {grid!r}", hint=f"choose from: {', '.join(grids)}")
         if cv > len(texts):
-            raise FirthianError(
-                f"--cv {cv} is more folds than the {len(texts):,} training examples",
-                hint=f"pass --cv {len(texts)} or less",
-            )
-        search = search_parameters(
-            classifier, texts, labels, PAPER_GRID if grid == "paper" else USUAL_GRID,
-            folds=cv, workers=workers, progress=progress,
-        )  # fmt: skip
+            message = f"--cv {cv} is more folds than the {len(texts):,} training examples"
+            raise FirthianError(message, hint=f"pass --cv {len(texts)} or less")
+        search = search_parameters(classifier, texts, labels, grids[grid], folds=cv, workers=workers, progress=progress)
         classifier.set_params(**search.best)
-        report["search"] = {
-            "best": search.best, "accuracy": search.accuracy, "folds": search.folds, "table": search.table,
-        }  # fmt: skip
+        report["search"] = {name: vars(search)[name] for name in ("best", "accuracy", "folds", "table")}
     progress.start("learning", 1)
     classifier.fit(texts, labels)
     progress.advance(1)
-    report["parameters"] = {
-        name: value for name, value in classifier.get_params().items() if name not in ("vectors", "n_jobs")
-    }
+    parameters = classifier.get_params()
+    report["parameters"] = {name: parameters[name] for name in parameters if name not in ("vectors", "n_jobs")}
     report["training"] = {"examples": len(texts), **describe(classifier)}
     if test:
         report["test"] = evaluate(classifier, test, truth)
@@ -184,8 +173,7 @@ def _summary(report: dict[str, Any], output: str) -> str:
     )
     if training["empty_documents"]:
         lines.append(f"{training['empty_documents']:,} training documents contain no known word and were not used")
-    test = report.get("test")
-    if test:
+    if test := report.get("test"):
         lines.append(f"test: accuracy {test['accuracy']:.4f}, macro-F1 {test['macro_f1']:.4f} on {test['examples']:,}")
         if test["empty_documents"]:
             lines.append(f"{test['empty_documents']:,} test documents contain no known word and get the first class")
@@ -232,8 +220,7 @@ def classify(
                 continue
             scores = {name: round(float(score), 6) for name, score in zip(names, row, strict=True)}
             print_json({"label": names[code], "scores": scores}, indent=None)
-    damaged = count_damaged(texts)
-    if damaged:
+    if damaged := count_damaged(texts):
         print(f"replaced bytes that are not UTF-8 in {damaged:,} texts", file=sys.stderr)
     if empty:
         print(f"{empty:,} of {len(texts):,} texts contain no known word and get the label {names[0]}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,8 +19,6 @@ datasets = typer.Typer(
     cls=Verbs, help="List, fetch and verify corpora and evaluation sets.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(datasets, name="datasets")
-
-Names = Annotated[list[str] | None, typer.Argument(help="Data sets. [default: all]", show_default=False)]
 
 
 @datasets.command("list")
@@ -50,10 +48,7 @@ def _where(item: Status) -> str:
 
 
 @datasets.command()
-def fetch(
-    names: list[str] = typer.Argument(..., help="Data sets; see firth datasets list."),
-    json: Json = False,
-) -> None:
+def fetch(names: list[str] = typer.Argument(..., help="Names; see firth datasets list."), json: Json = False) -> None:
     """Fetch data sets and print their paths."""
     from firthian.datasets import find_dataset, locate
 
@@ -64,7 +59,9 @@ def fetch(
 
 
 @datasets.command()
-def verify(names: Names = None, json: Json = False) -> None:
+def verify(
+    names: list[str] | None = typer.Argument(None, help="Data sets. [default: all]"), json: Json = False
+) -> None:
     """Verify the checksums of the data sets on this machine."""
     from firthian.datasets import dataset_names
     from firthian.datasets import verify as check
@@ -81,7 +78,6 @@ def verify(names: Names = None, json: Json = False) -> None:
     if json:
         print_json(items)
     if damaged:
-        raise FirthianError(
-            f"{', '.join(damaged)} {'is' if len(damaged) == 1 else 'are'} damaged",
-            hint="delete the damaged files, then run firth datasets fetch",
-        )
+        are = "is" if len(damaged) == 1 else "are"
+        remedy = "delete the damaged files, then run firth datasets fetch"
+        raise FirthianError(f"{', '.join(damaged)} {are} damaged", hint=remedy)

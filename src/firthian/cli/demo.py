@@ -32,16 +32,16 @@ RECIPES = ("psd", "svd")
 SETS: list[str] | None = None
 
 
+#: Words whose neighbors are shown, and how often the strongest pairs co-occur at least.
+WORDS, MIN_TOGETHER = ("hockey", "windows", "space", "god", "car", "doctor"), 300.0
+
+
 @dataclass
 class Demo:
     """The results of the steps so far."""
 
     folder: Path
     workers: int | None = None
-    #: Show only pairs that co-occur at least this often.
-    min_together: float = 300.0
-    vector_size: int = 100
-    words: tuple[str, ...] = ("hockey", "windows", "space", "god", "car", "doctor")
     corpus: Path | None = None
     counts: Counts | None = None
 
@@ -73,7 +73,7 @@ def show_pairs(demo: Demo) -> None:
     """Show the most strongly associated pairs."""
     assert demo.counts is not None
     # PMI favors rare pairs: with a low threshold, signatures and addresses would fill the list.
-    pairs = demo.counts.strongest_pairs(topn=20, min_count=demo.min_together)
+    pairs = demo.counts.strongest_pairs(topn=20, min_count=MIN_TOGETHER)
     width = max((len(f"{word} {context}") for word, context, _, _ in pairs), default=0)
     print(f"{'pair':<{width}}  {'together':>9}  {'PMI':>5}")
     for word, context, together, pmi in pairs:
@@ -87,16 +87,10 @@ def train_recipes(demo: Demo) -> None:
     assert demo.counts is not None
     report = demo.folder / "report"
     with on_terminal() as progress:
+        size = min(100, len(demo.counts.vocabulary) // 2)
         result = compare_recipes(
-            demo.counts,
-            RECIPES,
-            report,
-            vector_size=min(demo.vector_size, len(demo.counts.vocabulary) // 2),
-            sets=SETS,
-            workers=demo.workers,
-            force=True,
-            progress=progress,
-        )
+            demo.counts, RECIPES, report, vector_size=size, sets=SETS, workers=demo.workers, force=True, progress=progress
+        )  # fmt: skip
     for entry in result.entries:
         print(f"{entry.name}: {entry.words:,} words × {entry.vector_size} dimensions in {entry.training_seconds:.1f} s")
     print(str(result.evaluation))
@@ -108,23 +102,18 @@ def show_neighbors(demo: Demo) -> None:
     from firthian.vectors.vectors import Vectors
 
     vectors = Vectors.load(demo.folder / "report" / "vectors" / RECIPES[0])
-    for word in demo.words:
+    for word in WORDS:
         if word in vectors:
             near = ", ".join(f"{neighbor} {score:.2f}" for neighbor, score in vectors.most_similar(word, topn=6))
             print(f"{word:<10} {near}")
 
 
-Step = Callable[[Demo], None]
-
 #: The steps, in order; the first line of each one's docstring is its title.
-STEPS: tuple[Step, ...] = (fetch_corpus, count_corpus, show_pairs, train_recipes, show_neighbors)
+STEPS: tuple[Callable[[Demo], None], ...] = (fetch_corpus, count_corpus, show_pairs, train_recipes, show_neighbors)
 
 
 @app.command()
-def demo(
-    output: str = typer.Option("demo", "-o", "--output", help="Output folder."),
-    workers: Workers = None,
-) -> None:
+def demo(output: str = typer.Option("demo", "-o", "--output", help="Output folder."), workers: Workers = None) -> None:
     """Run the whole flow on a small corpus."""
     run(output, workers=workers)
 

@@ -23,19 +23,9 @@ def models(
     from firthian.learn.train import DEFAULT_RECIPE
 
     def facts(recipe: Recipe) -> dict[str, object]:
-        return {
-            "name": recipe.name,
-            "aliases": list(recipe.aliases),
-            "summary": recipe.summary,
-            "paper": recipe.paper,
-            "source": recipe.source,
-            "dimension": recipe.dimension,
-            "chooses_dimension": recipe.chooses_dimension,
-            "counting": dict(recipe.counting),
-            "options": {
-                option.name: {"default": option.default, "help": option.help} for option in recipe.options.values()
-            },
-        }
+        options = {name: {"default": option.default, "help": option.help} for name, option in recipe.options.items()}
+        shown = ("name", "aliases", "summary", "paper", "source", "dimension", "chooses_dimension", "counting")
+        return {**{name: getattr(recipe, name) for name in shown}, "options": options}
 
     chosen = [find_recipe(name)] if name else list(RECIPES)
     if json:
@@ -65,10 +55,7 @@ def models(
 
 
 @app.command()
-def info(
-    path: str = typer.Argument(..., help="Counts folder, or vectors in any format."),
-    json: Json = False,
-) -> None:
+def info(path: str = typer.Argument(..., help="Counts folder, or vectors in any format."), json: Json = False) -> None:
     """Describe counts or vectors: size, options, provenance."""
     facts = describe(Path(path))
     print_json(facts) if json else print("\n".join(_lines(facts)))
@@ -83,15 +70,8 @@ def describe(path: Path) -> dict[str, Any]:
         raise FirthianError(f"{path} does not exist", hint="check the path")
     if is_counts_folder(path):
         counts = Counts.load(path)
-        return {
-            "kind": "counts",
-            "shape": list(counts.shape),
-            "pairs": counts.pairs,
-            "total": counts.total,
-            "bytes": _size(path),
-            "options": counts.options.as_dict(),
-            "provenance": counts.record,
-        }
+        size = {"shape": list(counts.shape), "pairs": counts.pairs, "total": counts.total, "bytes": _size(path)}
+        return {"kind": "counts", **size, "options": counts.options.as_dict(), "provenance": counts.record}
     return _describe_vectors(path)
 
 
@@ -104,9 +84,7 @@ def _describe_vectors(path: Path) -> dict[str, Any]:
     kind = kind_of(path)
     # Exports for other tools may be readable as vectors.
     if kind not in (None, "vectors", "export"):
-        raise FirthianError(
-            f"{path} holds {kind}, not counts or vectors", hint="pass a counts folder, or vectors in any format"
-        )
+        raise FirthianError(f"{path} holds {kind}, not counts or vectors", hint="pass one of those")
     format = sniff(path)
     vectors = read_vectors(path, format.name)
     return {

@@ -132,7 +132,9 @@ class TrainingPlan:
         """Return the size of the problem; raise if it has no pairs or fewer words than dimensions."""
         dimension = check_dimension(self.recipe, self.vector_size, words, tokens)
         if self.recipe.source == "counts" and pairs == 0:
-            raise FirthianError("the counts contain no pairs", hint="use more text, raise `window`, or set `sample=0`")
+            raise FirthianError(
+                "the counts contain no pair of words", hint="add text, raise `window`, or set `sample=0`"
+            )
         return Problem(words, pairs, dimension, tokens if self.recipe.source == "tokens" else 0)
 
     def problem_of(self, data: Counts | Tokens | Vectors) -> Problem:
