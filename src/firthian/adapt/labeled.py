@@ -71,7 +71,7 @@ def read_labeled(
     for where, record in _records(path, _format(path, format, FORMATS), named, ("text", "label")):
         text, label = record.get("text"), record.get("label")
         if not isinstance(text, str):
-            raise FirthianError(f"{where}: there is no text", hint="name its column with `text_column`")
+            raise FirthianError(f"{where}: the text is missing or is not text", hint="pass `text_column`")
         if label is None or isinstance(label, dict | list) or label == "":
             raise FirthianError(f"{where}: there is no label", hint="name its column with `label_column`")
         texts.append(text)
@@ -90,9 +90,8 @@ def read_texts(path: str, *, format: str = "auto", text_column: str | None = Non
     chosen = "lines" if format == "auto" and plain_suffix(path) not in (".tsv", ".csv", ".jsonl", ".ndjson") else format
     if chosen == "lines":
         if text_column is not None:
-            raise FirthianError(
-                f"`text_column` has no effect on lines ({path})", hint="set `format` to csv, tsv or jsonl"
-            )
+            message = f"`text_column` has no effect on {path}, which is read as lines"
+            raise FirthianError(message, hint="set `format` to csv, tsv or jsonl")
         lines = split_lines(path, LARGEST_BYTES)
         return [line.decode("utf-8", "replace").removesuffix("\r") for _, line in lines]
     texts = []

@@ -210,6 +210,6 @@ def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | str |
             raise ParameterError(f"{folder} was fitted with another tokenizer ({shown})", hint="pass that one")
         return given
     if name not in _PLAIN_TOKENIZERS and not name.startswith("icu:"):
-        raise ParameterError(f"{folder} was fitted with a tokenizer of yours", hint=f"pass `tokenizer={name}`")
+        raise ParameterError(f"{folder} was fitted with a custom tokenizer, {name}", hint=f"pass `tokenizer={name}`")
     plain = described == {"tokenizer": name, "keep_case": keep_case, "fold_numbers": False}
     return name if plain else Tokenizer(name, bool(described["keep_case"]), bool(described["fold_numbers"]))

@@ -93,7 +93,9 @@ class TrainingPlan:
             self._refuse_counting("vectors", hint="omit them")
         elif is_counts(self.source):
             if kind == "tokens":
-                raise FirthianError(f"the recipe {name} learns from text, not counts", hint="pass the corpus instead")
+                raise FirthianError(
+                    f"the recipe {name} learns from text, not from counts", hint="pass the corpus instead"
+                )
             self._refuse_counting("ready counts", hint="pass the corpus instead")
 
     def _refuse_counting(self, source: str, hint: str) -> None:

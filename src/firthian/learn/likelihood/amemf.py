@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError
 from firthian.learn.likelihood import losses
 from firthian.learn.likelihood.alternating import FactorModel, Ridge, make_solution, sweep
 from firthian.learn.likelihood.losses import Gradient, Loss
@@ -25,7 +24,7 @@ from firthian.learn.linalg.tall import eigh, inner
 from firthian.learn.recipe import Combine
 from firthian.learn.solver import Solution
 from firthian.options import Option
-from firthian.runtime.memory import show_size
+from firthian.runtime.memory import check_fits
 from firthian.runtime.run import Run
 
 #: Eigenvalues of the shared curvature below this share of the mean are raised to it.
@@ -124,11 +123,8 @@ def _check_questions(model: SupervisedEMF, run: Run) -> None:
     """Raise if the dense rows of all analogies and their words exceed the memory budget."""
     ids = model.analogies.ids
     needed = 4 * ARRAYS * (len(ids) + np.unique(ids[:, :3]).size) * model.words
-    if 0 < run.budget < needed:
-        raise FirthianError(
-            f"{len(ids):,} analogies among {model.words:,} words need {show_size(needed)}, more than the memory budget",
-            hint="use fewer analogies or the recipe semf, or raise `memory`",
-        )
+    what = f"learning {len(ids):,} analogies among {model.words:,} words"
+    check_fits(what, needed, run.budget, "use fewer analogies", "use the recipe semf")
 
 
 def minimize(

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError
 from firthian.learn.likelihood.model import Side
 from firthian.learn.linalg.tall import inner, times_small
-from firthian.runtime.memory import show_size
+from firthian.runtime.memory import check_fits
 from firthian.runtime.run import Run
 
 #: Rows of seen pairs per task; few, because the rows of frequent words are the longest.
@@ -227,11 +226,7 @@ def check_dense(words: int, dimension: int, run: Run) -> None:
     """Raise if dense blocks of rows with this many contexts do not fit the memory budget."""
     blocks = DENSE_ARRAYS * 4 * DENSE_ROWS * words * run.threads.workers
     needed = blocks + 4 * 4 * words * dimension
-    if 0 < run.budget < needed:
-        raise FirthianError(
-            f"`unseen=exact` needs {show_size(needed)} for {words:,} words, more than the memory budget",
-            hint="set `unseen=expanded`, or raise `memory`",
-        )
+    check_fits(f"`unseen=exact` with {words:,} words", needed, run.budget, "set `unseen=expanded`")
 
 
 def _moments(side: Side, run: Run) -> tuple[float, Array, Array, Array]:

@@ -38,7 +38,7 @@ from firthian.learn.likelihood.recipes import SEMF_MEMORY
 from firthian.learn.recipe import Combine, Smoothing
 from firthian.learn.solver import Solution
 from firthian.options import Option
-from firthian.runtime.memory import Problem, show_size
+from firthian.runtime.memory import Problem, check_fits
 from firthian.runtime.run import Run, one_blas_thread
 
 #: Cosines are multiplied by this before the softmax that chooses a metric.
@@ -107,12 +107,8 @@ class SupervisedEMF:
         own = self.model.pairs.values.size
         added = int(np.diff(self.model.pairs.indptr)[self.analogies.ids[:, 3]].sum())
         needed = SEMF_MEMORY.needed(Problem(self.words, own + added, dimension))
-        if 0 < run.budget < needed:
-            raise FirthianError(
-                f"{len(self.analogies.ids):,} analogies add {added:,} pairs to the {own:,} counted ones, and all need "
-                f"about {show_size(needed)} of memory, more than the budget of {show_size(run.budget)}",
-                hint=f"use fewer analogies, or `memory={show_size(needed * 1.05).replace(' ', '')}`",
-            )
+        what = f"learning {len(self.analogies.ids):,} analogies ({added:,} pairs beside the {own:,} counted ones)"
+        check_fits(what, needed, run.budget, "use fewer analogies")
 
     def stats(self) -> dict[str, Any]:
         """Return statistics for the record."""

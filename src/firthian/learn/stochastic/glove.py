@@ -15,7 +15,7 @@ from firthian.learn.recipe import Combine
 from firthian.learn.solver import Solution
 from firthian.learn.stochastic.cells import PARTS, over_cells, small_start, unpadded
 from firthian.options import Option
-from firthian.runtime.memory import show_size
+from firthian.runtime.memory import check_fits
 from firthian.runtime.run import Run
 
 #: Row, column, target and weight of a pair.
@@ -82,11 +82,7 @@ class GloVe:
 
         counts = self.counts
         needed = counts.pairs * BYTES_PER_PAIR
-        if 0 < self.run.budget < needed:
-            raise FirthianError(
-                f"{counts.pairs:,} pairs need {show_size(needed)}, more than the memory budget",
-                hint="raise `memory`, or count with a higher `min_count`",
-            )
+        check_fits(f"GloVe on {counts.pairs:,} pairs", needed, self.run.budget, "raise `min_count`")
         sparse, parts = (counts.indptr, counts.indices, counts.values), range(PARTS)
         sizes = np.zeros((PARTS, PARTS), dtype=np.int64)
         list(self.run.threads.map(lambda part: kernel.count_cells(sparse, part, PARTS, sizes[part]), parts))
