@@ -54,7 +54,7 @@ def check_binding(host: str, token: str | None) -> None:
     if token is not None and not (8 <= len(token) <= 200 and token.isascii() and token.isprintable()):
         raise FirthianError("`token` must be 8 to 200 printable ASCII characters", hint="choose another one")
     if not is_loopback(host) and token is None:
-        raise FirthianError(f"{host} is open to other machines without a token", hint="pass `token`, or omit `host`")
+        raise FirthianError(f"{host} is open to others, and no token is set", hint="pass `token`, or omit `host`")
 
 
 class Hosts:
