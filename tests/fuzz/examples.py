@@ -21,6 +21,7 @@ from firthian.text.tokenizer import Tokenizer
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.formats import write_vectors
 from firthian.vectors.provenance import Provenance
+from firthian.vectors.subwords import Subwords
 from firthian.vectors.vectors import Vectors
 from tests.fuzz.folders import pack_folder
 
@@ -180,6 +181,18 @@ def vector_texts() -> list[bytes]:
 def binaries() -> list[bytes]:
     plain = _written("word2vec-bin")
     return [plain, gzip.compress(plain), b"0 3\n", b"1 1\nword \0\0\x80\x3f"]
+
+
+@functools.cache
+def fasttext_models() -> list[bytes]:
+    def make(folder: Path) -> bytes:
+        some = vectors()
+        rows = np.ones((3, some.vector_size), np.float32)
+        some.subwords = Subwords(np.array([0, 2, 5], np.uint32), rows, low=2, high=3, buckets=7)
+        write_vectors(some, folder / "x", "fasttext-bin")
+        return (folder / "x").read_bytes()
+
+    return [_in_folder(make)]
 
 
 @functools.cache

@@ -331,6 +331,7 @@ TARGETS: tuple[Target, ...] = (
     Target("vectors.glove", examples.vector_texts, _vectors("v.txt", "glove")),
     Target("vectors.fasttext", examples.vector_texts, _vectors("v.vec", "fasttext-vec")),
     Target("vectors.binary", examples.binaries, _vectors("v.bin", "word2vec-bin")),
+    Target("vectors.fasttext-bin", examples.fasttext_models, _vectors("v.bin", "fasttext-bin")),
     Target("vectors.npz", examples.npz, _vectors("v.npz", "npz")),
     Target("vectors.parquet", examples.parquet, _vectors("v.parquet", "parquet")),
     Target("evaluate.sets", examples.test_sets, _pairs),

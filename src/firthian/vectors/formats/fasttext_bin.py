@@ -135,8 +135,10 @@ def read(path: Path, duplicates: str) -> Vectors:
             raise damaged(path, "its n-grams have impossible lengths") from error
         for first in range(0, number, _ROWS):
             part = slice(first, first + _ROWS)
-            numbers, sums = _ngram_sums(table, words[part])
-            matrix[part] = (matrix[part] + sums) / (1 + numbers[:, np.newaxis])
+            # Sums that overflow are not finite, which is checked below.
+            with np.errstate(over="ignore", invalid="ignore"):
+                numbers, sums = _ngram_sums(table, words[part])
+                matrix[part] = (matrix[part] + sums) / (1 + numbers[:, np.newaxis])
     check_finite(path, matrix, lambda row: f"word {row + 1}", _AGAIN)
     vectors = finish(
         path, NAME, matrix, words, duplicates, place=lambda row: f"word {row + 1}",
