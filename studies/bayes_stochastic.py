@@ -76,11 +76,21 @@ def whole(data: Data) -> dict[str, Any]:
     return {**figures(made), "seconds": seconds, "batches": made.provenance.stats["batches"]}
 
 
+def full_sweeps(data: Data) -> dict[str, Any]:
+    """Time full sweeps on the same text, counting included, and keep the vectors."""
+    made, seconds = timed(
+        lambda: ft.train(str(data.corpus), "bayes", vector_size=data.dimension, counting=data.counting)
+    )
+    made.save(data.folder / "default", force=True)
+    return {**figures(made), "seconds": seconds}
+
+
 def compute(study: Study, data: Data) -> None:
     """Compute the missing rows of this part."""
     for name in QUICK if data.quick else CHOICES:
         study.row(f"batches/small, {name}", lambda name=name: variant(data, CHOICES[name]))
     study.row("batches/whole text", lambda: whole(data))
+    study.row("batches/full sweeps", lambda: full_sweeps(data))
     study.row("batches/widths", lambda: widths(ft.Vectors.load(data.folder / "svi"), default_vectors(data)))
 
 
