@@ -25,6 +25,8 @@ def errors(outside: str = "") -> Iterator[tuple[str, list[str]]]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error"):
                 parts = [*node.args, *(keyword.value for keyword in node.keywords)]
                 yield f"{file.name}:{node.lineno}", [text for part in parts if (text := literal(part))]
+            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("message", "hint", "remedy"):
+                yield f"{file.name}:{node.lineno}", [text for text in [literal(node.value)] if text]
 
 
 def literal(node: ast.expr) -> str:

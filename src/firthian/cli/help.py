@@ -128,7 +128,9 @@ def _row(parameter: Any, context: Any) -> tuple[str, str] | None:
     names = ", ".join(sorted(parameter.opts, key=len))
     names += "".join(f" / {name}" for name in parameter.secondary_opts)
     takes_value = not (parameter.is_flag or getattr(parameter, "count", False))
-    return (f"{names} {_value_of(parameter, record[0])}" if takes_value else names), record[1].replace("\\[", "[")
+    help = re.sub(r"x>=([^;\]]+)", r"at least \1", record[1].replace("\\[", "["))
+    help = re.sub(r"([^ \[]+)<=x<=([^;\]]+)", r"\1 to \2", help)
+    return (f"{names} {_value_of(parameter, record[0])}" if takes_value else names), help
 
 
 class Verb(TyperCommand):

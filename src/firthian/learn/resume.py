@@ -77,10 +77,8 @@ class PartialTraining(PartialFolder):
             # Damaged: the corpus is counted again.
             return
         if digest(corpus) != expected:
-            raise OtherRunError(
-                f"the corpus is not the one {self.folder} was begun with",
-                hint="pass the same, or start over with `force`",
-            )
+            message = f"the corpus is not the one {self.folder} was begun with"
+            raise OtherRunError(message, hint="pass the same, or start over with `force`")
 
     def tokens(self, job: CountJob, context: CountingContext) -> Tokens:
         """Tokenize a corpus; segments of an earlier attempt are used."""

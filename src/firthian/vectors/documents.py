@@ -102,8 +102,6 @@ def tokenizer_of(vectors: Vectors, name: str | None = None) -> Tokenizer:
         return Tokenizer(name or "unicode", keep_case=not vectors.vocabulary.lowercase)
     # A file must not make us import a module: only the built-in tokenizers are loaded by a stored name.
     if name is None and not is_builtin(stored):
-        raise FirthianError(
-            f"the corpus was tokenized by the function {stored}, which is not loaded from a file",
-            hint="pass `tokenizer`, or a list of tokens",
-        )
+        message = f"the corpus was tokenized by the function {stored}, which is not loaded from a file"
+        raise FirthianError(message, hint="pass `tokenizer`, or a list of tokens")
     return Tokenizer(name or stored, bool(state.get("keep_case")), bool(state.get("fold_numbers")))

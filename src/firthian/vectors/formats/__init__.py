@@ -71,10 +71,8 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     """
     suffix = "" if str(path).endswith(os.sep) else Path(path).suffix.lower()
     if suffix in COMPRESSED_SUFFIXES:
-        raise FirthianError(
-            f"{os.fspath(path)} is the name of a compressed file; vectors are written uncompressed",
-            hint=f"drop {suffix}, and compress the file afterwards; it can be read either way",
-        )
+        message = f"{os.fspath(path)} is the name of a compressed file; vectors are written uncompressed"
+        raise FirthianError(message, hint=f"drop {suffix}, and compress the file afterwards; it can be read either way")
     if name is not None:
         return find_format(name)
     for format in FORMATS:

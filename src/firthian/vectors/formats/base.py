@@ -88,10 +88,8 @@ def _check_word(word: str, name: str, forbidden: str) -> None:
         what, remedy = (
             (spaces, "replace them with `replace_spaces=_`") if odd in _SPACES else ("control characters", "rename it")
         )
-        raise FirthianError(
-            f"the format {name} cannot hold words with {what}, such as {word!r}",
-            hint=f"{remedy}, or use npz, parquet or a folder",
-        )
+        message = f"the format {name} cannot hold words with {what}, such as {word!r}"
+        raise FirthianError(message, hint=f"{remedy}, or use npz, parquet or a folder")
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -228,8 +226,6 @@ def _without_duplicates(
         if earlier == row:
             keep.append(row)
         elif duplicates == "error" and not np.array_equal(matrix[earlier], matrix[row]):
-            raise FirthianError(
-                f"{path}, {place(row)}: the word {word!r} has another vector already ({place(earlier)})",
-                hint="keep the first with `duplicates=first`",
-            )
+            message = f"{path}, {place(row)}: the word {word!r} has another vector already ({place(earlier)})"
+            raise FirthianError(message, hint="keep the first with `duplicates=first`")
     return keep

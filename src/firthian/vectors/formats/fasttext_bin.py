@@ -60,10 +60,8 @@ def write(vectors: Vectors, path: Path, force: bool) -> None:
     """Write the model; its size is that of all buckets, most of them zeros that take no room on most disks."""
     table = vectors.subwords
     if table is None:
-        raise FirthianError(
-            "the vectors have no subwords, which a fastText model consists of",
-            hint="add them with firth subwords, or use fasttext-vec",
-        )
+        message = "the vectors have no subwords, which a fastText model consists of"
+        raise FirthianError(message, hint="add them with firth subwords, or use fasttext-vec")
     vocabulary, width = vectors.vocabulary, vectors.vector_size
     counts = np.maximum(vocabulary.counts, 1)
     settings = (

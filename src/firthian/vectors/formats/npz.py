@@ -31,10 +31,8 @@ def read(path: Path, duplicates: str) -> Vectors:
         with zipfile.ZipFile(path) as archive:
             members = {item.filename.removesuffix(".npy"): item for item in archive.infolist()}
             if not {"words", "matrix"} <= set(members):
-                raise FirthianError(
-                    f"{path} has no arrays named words and matrix (it has {', '.join(sorted(members)[:10])})",
-                    hint="save it with numpy.savez(file, words=..., matrix=...)",
-                )
+                message = f"{path} has no arrays named words and matrix (it has {', '.join(sorted(members)[:10])})"
+                raise FirthianError(message, hint="save it with numpy.savez(file, words=..., matrix=...)")
             arrays = {
                 name: _read_member(path, archive, members[name])
                 for name in ("words", "matrix", "counts")
@@ -75,10 +73,8 @@ def _read_member(path: Path, archive: zipfile.ZipFile, item: zipfile.ZipInfo) ->
         except (ValueError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError) as error:
             raise damaged(path, f"the header of {item.filename} cannot be read") from error
         if dtype.hasobject:
-            raise FirthianError(
-                f"{path}: the array {item.filename} has Python objects, which could run code when read",
-                hint="save plain arrays: words.astype(str), matrix.astype('float32')",
-            )
+            message = f"{path}: the array {item.filename} has Python objects, which could run code when read"
+            raise FirthianError(message, hint="save plain arrays: words.astype(str), matrix.astype('float32')")
         if any(size < 0 for size in shape) or math.prod(shape) * dtype.itemsize > item.file_size:
             raise damaged(path, f"{item.filename} claims the shape {shape}, more than it contains")
         array = _read_data(file, dtype, math.prod(shape))

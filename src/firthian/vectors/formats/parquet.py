@@ -43,10 +43,8 @@ def read(path: Path, duplicates: str) -> Vectors:
         with parquet.ParquetFile(path, metadata=facts, read_dictionary=["word"] if plain else None) as file:
             names = set(file.schema_arrow.names)
             if not {"word", "vector"} <= names:
-                raise FirthianError(
-                    f"{path} has no columns named word and vector (it has {', '.join(sorted(names)[:10])})",
-                    hint="name the columns word and vector",
-                )
+                message = f"{path} has no columns named word and vector (it has {', '.join(sorted(names)[:10])})"
+                raise FirthianError(message, hint="name the columns word and vector")
             _check_growth(path)
             present = [name for name in ("word", "vector", "count") if name in names]
             if not facts.num_rows:

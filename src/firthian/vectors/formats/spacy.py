@@ -127,10 +127,8 @@ def read(path: Path, duplicates: str) -> Vectors:
         raise FirthianError(f"{path} is not a spaCy folder with vectors", hint=f"it has no {' and '.join(_TABLE)}")
     settings = read_json(place / "vectors.cfg") if (place / "vectors.cfg").is_file() else {}
     if isinstance(settings, dict) and settings.get("mode") == "floret":
-        raise FirthianError(
-            f"{path} has floret vectors: sums of hashed pieces, not vectors of words",
-            hint="in spaCy, look up the words you need and save them with numpy.savez",
-        )
+        message = f"{path} has floret vectors: sums of hashed pieces, not vectors of words"
+        raise FirthianError(message, hint="in spaCy, look up the words you need and save them with numpy.savez")
     stored = _read_matrix(place / "vectors")
     owners = _read_owners(place / "key2row", len(stored))
     strings = read_json(place / "strings.json")

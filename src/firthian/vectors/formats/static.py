@@ -144,10 +144,8 @@ def read_static(path: Path, duplicates: str, name: str) -> Vectors:
     tensors = read_foreign_tensors(place / WEIGHTS)
     stored = next((tensors[key] for key in _MATRICES if key in tensors), None)
     if stored is None or stored.ndim != 2:
-        raise FirthianError(
-            f"{place / WEIGHTS} has no static embeddings (it has {', '.join(sorted(tensors)[:5])})",
-            hint="distill static vectors from a transformer with model2vec",
-        )
+        message = f"{place / WEIGHTS} has no static embeddings (it has {', '.join(sorted(tensors)[:5])})"
+        raise FirthianError(message, hint="distill static vectors from a transformer with model2vec")
     tokens = _tokens(place / TOKENIZER, is_ours(path))
     ids = np.array([number for number, _ in tokens], dtype=np.int64)
     # Quantized models have fewer rows than tokens, and a mapping; some have a factor for each token.

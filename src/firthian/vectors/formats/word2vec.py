@@ -158,10 +158,8 @@ def find_layout(path: Path, start: bytes) -> Layout:
     if columns == 1:
         # The other lines have one number: the first line is a word that is a number, with its one number.
         return Layout(1, None)
-    raise FirthianError(
-        f"{path}, line 1: the header says {width} numbers a line, but most lines have {columns}",
-        hint="fix or remove the header",
-    )
+    message = f"{path}, line 1: the header says {width} numbers a line, but most lines have {columns}"
+    raise FirthianError(message, hint="fix or remove the header")
 
 
 def numbers_in(line: bytes) -> int:
