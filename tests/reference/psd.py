@@ -24,9 +24,9 @@ def nearest_psd(matrix, rank, ridge=0.0):
     return (vectors * values) @ vectors.T
 
 
-def block_descent(g, w, seen, rank, iterations, ridge=0.0):
-    """Algorithm 1 with X_0 = G/2 on seen pairs and 0 elsewhere; gives the last X and the loss after each iteration."""
-    x = np.where(seen, g / 2, 0.0)
+def block_descent(g, w, seen, rank, iterations, ridge=0.0, unseen=0.0):
+    """Algorithm 1 with X_0 = G/2 on seen pairs and ``unseen`` elsewhere; returns the last X and the losses."""
+    x = np.where(seen, g / 2, unseen)
     losses = []
     for _ in range(iterations):
         x = nearest_psd(w * np.where(seen, g, 0) + (1 - w) * x, rank, ridge)
@@ -41,12 +41,12 @@ def regression(core, weights, targets, ridge, unseen=0.0):
     return np.linalg.solve(left, core.T @ (weights * targets))
 
 
-def document_log_prob(factor, log_unigram, ids, window, residual=lambda earlier, later: 0.0):
-    """Eq. 8, term by term."""
+def document_log_prob(products, log_unigram, ids, window, distances):
+    """Eq. 8 normalized over the vocabulary, term by term; ``products`` is U·diag(s)·Uᵀ, plus the residuals [earlier, later]."""
     terms = []
     for place, word in enumerate(ids):
-        term = log_unigram[word]
-        for other in ids[max(0, place - window) : place]:
-            term += factor[word] @ factor[other] + residual(other, word)
-        terms.append(term)
+        scores = log_unigram.copy()
+        for other in range(max(0, place - window), place):
+            scores += distances[place - other - 1] * products[ids[other]]
+        terms.append(scores[word] - np.log(np.exp(scores).sum()))
     return np.array(terms)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -114,10 +115,27 @@ def test_score(firth, psd: Path, tmp_path: Path) -> None:
     first, second = map(json.loads, firth("score", psd, tmp_path / "text.txt", "--json").out.splitlines())
     assert (first["document"], first["tokens"], first["unknown"]) == (1, 4, 0)
     assert (second["document"], second["tokens"], second["unknown"]) == (2, 3, 1)
+    for record, known in ((first, 4), (second, 2)):
+        assert record["perplexity"] == pytest.approx(math.exp(-record["log_likelihood"] / known))
+        assert record["unigram_perplexity"] == pytest.approx(math.exp(-record["unigram_log_likelihood"] / known))
+    drawn = firth("score", psd, "--sample", "6", "--seed", "2").out
+    assert set(drawn.split()) <= set(Vectors.load(psd).vocabulary.words)
+    assert len(drawn.split()) == 6
+    assert json.loads(firth("score", psd, "--sample", "6", "--seed", "2", "--json").out)["words"] == drawn.split()
+    firth("score", psd, tmp_path / "text.txt", "--sample", "6").complains("--sample draws text and scores none")
+    firth("score", psd, tmp_path / "text.txt", "--link", "raw").complains("--link must be calibrated or paper")
+    firth("score", psd).complains("no corpus")
     shown = firth("score", psd, tmp_path / "text.txt", "--tokenizer", "unicode", "--topn", "0").out.splitlines()
     assert [line.split()[:3] for line in shown[1:]] == [["1", "3", "0"], ["2", "3", "1"]]
     (tmp_path / "strange.txt").write_text("plum pear\n")
-    assert firth("score", psd, tmp_path / "strange.txt").out.splitlines()[1].split() == ["1", "2", "2", "0.00", "-"]
+    assert firth("score", psd, tmp_path / "strange.txt").out.splitlines()[1].split() == [
+        "1",
+        "2",
+        "2",
+        "0.00",
+        "-",
+        "-",
+    ]
     firth("score", psd, tmp_path / "none.txt").complains("none.txt does not exist")
     (tmp_path / "empty.txt").write_text("\n \n")
     firth("score", psd, tmp_path / "empty.txt").complains("no documents to score")

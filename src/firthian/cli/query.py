@@ -185,27 +185,35 @@ def uncertain(
 @app.command()
 def score(
     vectors: str = typer.Argument(..., help="Vectors of the recipes psd or psd-blockwise."),
-    corpus: list[str] = typer.Argument(..., help="Files or -, one document per line."),
+    corpus: list[str] | None = typer.Argument(None, help="Files or -, one document per line."),
     counts: str | None = typer.Option(None, help="Training counts; adds the residuals of seen pairs."),
-    normalize: bool = typer.Option(False, "--normalize", help="Normalize the probabilities over all words (slower)."),
+    link: str = typer.Option("calibrated", help="calibrated, or paper: all words of a window weigh the same."),
     topn: int = typer.Option(5, help="Surprising words to list, by log P(word | context) - log P(word).", min=0),
     tokenizer: str | None = typer.Option(
         None, help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: the corpus's own]"
     ),
+    sample: int | None = typer.Option(None, help="Draw N words from the model instead of scoring.", min=1),
+    seed: Seed = 1,
     json: Json = False,
 ) -> None:
-    """Print the log-likelihood of documents and their surprising words."""
+    """Print the log-likelihood of documents and their surprising words, or draw text from the model."""
     from firthian.counts.counts import Counts
     from firthian.text.readers import Files
     from firthian.vectors.documents import tokenizer_of
     from firthian.vectors.formats import open_vectors
     from firthian.vectors.likelihood import TextModel, read_documents
 
-    documents = Files(corpus)
+    if sample is not None and corpus:
+        raise FirthianError("`sample` draws text and scores none", hint="omit the files")
+    documents = Files(corpus or []) if sample is None else None
     opened = open_vectors(vectors)
-    model = TextModel(
-        opened, Counts.load(counts) if counts else None, "seen" if counts else "none", normalize=normalize
-    )
+    model = TextModel(opened, Counts.load(counts) if counts else None, "seen" if counts else "none", link)
+    if documents is None:
+        import numpy as np
+
+        words = model.sample(sample or 0, np.random.default_rng(seed))
+        print_json({"words": words}) if json else print(*words)
+        return
     # Never run a tokenizer function because a file names it: files may come from anywhere.
     chosen = tokenizer_of(opened, tokenizer)
     number = 0
@@ -213,7 +221,8 @@ def score(
     for number, tokens in enumerate(read_documents(documents, opened, chosen, replaced.append), start=1):
         if number == 1 and not json:
             print(
-                f"{'document':>8} {'tokens':>7} {'unknown':>7} {'log-likelihood':>15} {'per token':>9}  surprising words"
+                f"{'document':>8} {'tokens':>7} {'unknown':>7} {'log-likelihood':>15} {'per token':>9} {'unigram':>9}"
+                "  surprising words"
             )
         result = model.log_prob(tokens)
         known = len(result.words)
@@ -224,14 +233,19 @@ def score(
                 "tokens": len(tokens),
                 "unknown": result.unknown,
                 "log_likelihood": result.total,
+                "perplexity": result.perplexity if known else None,
+                "unigram_log_likelihood": float(result.unigram.sum()),
+                "unigram_perplexity": result.unigram_perplexity if known else None,
                 "surprises": [{"word": word, "gain": gain} for word, gain in surprises],
             }
             print_json(record, indent=None)
             continue
         shown = ", ".join(f"{word} {gain:.1f}" for word, gain in surprises)
-        each = f"{result.total / known:.3f}" if known else "-"
-        print(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9}  {shown}")
+        each, alone = (f"{x.mean():.3f}" if known else "-" for x in (result.terms, result.unigram))
+        print(f"{number:>8} {len(tokens):>7} {result.unknown:>7} {result.total:>15.2f} {each:>9} {alone:>9}  {shown}")
     if any(replaced):
         print(f"replaced {sum(replaced):,} bytes that are not UTF-8", file=sys.stderr)
     if number == 0:
-        raise FirthianError(f"{', '.join(corpus)}: no documents to score", hint="pass text, one document per line")
+        raise FirthianError(
+            f"{', '.join(corpus or [])}: no documents to score", hint="pass text, one document per line"
+        )

@@ -16,7 +16,7 @@ from firthian.learn.linalg.operators import SparseOperator
 from firthian.learn.psd.block_descent import BlockDescent
 from firthian.learn.psd.model import WeightedPMI
 from firthian.runtime.run import Run
-from firthian.vectors.likelihood import TextModel
+from firthian.vectors.likelihood import TextModel, calibrate
 from firthian.vectors.psd import PSDFactor, Relations, Scale, add_words, regress, relate
 from tests.learn.common import counts_of
 from tests.reference import psd as twin
@@ -61,12 +61,12 @@ def dense_problem(counts, kappa=0.02, cut=0.05):
     return g, w, seen
 
 
-@pytest.mark.parametrize("ridge", [0.0, 1.5])
-def test_block_descent_equals_its_dense_twin(counts, ridge):
+@pytest.mark.parametrize(("ridge", "start"), [(0.0, "seen"), (1.5, "seen"), (0.0, "paper")])
+def test_block_descent_equals_its_dense_twin(counts, ridge, start):
     g, w, seen = dense_problem(counts)
-    expected, losses = twin.block_descent(g, w, seen, 5, 6, ridge)
+    expected, losses = twin.block_descent(g, w, seen, 5, 6, ridge, np.log(0.02) / 2 if start == "paper" else 0.0)
     model = WeightedPMI(counts, Run(), cut=0.05)
-    solution = BlockDescent(iterations=6, ridge=ridge, step=1.0, center=False).solve(model, 5, Run())
+    solution = BlockDescent(iterations=6, ridge=ridge, step=1.0, center=False, start=start).solve(model, 5, Run())
     fitted = solution.words.astype(np.float64) @ solution.words.T
     assert np.abs(fitted - expected).max() < 1e-5 * max(1, np.abs(expected).max()) * 10
     assert np.allclose(solution.objective, losses, rtol=1e-4)
@@ -346,7 +346,7 @@ def test_words_are_added_to_vectors_older_than_their_unigrams():
     for name in ("row_shares", "column_shares"):
         del vectors.extras[name]
     old = vectors.add_words(new)
-    assert old.extras.keys() == {"eigenvalues", "center"}
+    assert old.extras.keys() == {"eigenvalues", "center", "calibration"}
     assert not np.array_equal(old["novel"], known["novel"])
     base = PSDFactor(vectors, "a test")
     relations = relate(new, np.array([new.vocabulary["novel"]]), _core_ids(vectors, new, 40), base.scale)
@@ -396,14 +396,15 @@ def test_text_with_an_added_word_is_scored_with_the_counts_of_training():
     counts = ft.count(texts, window=3, min_count=1)
     new = ft.count([text.replace("w7 ", "novel ") for text in texts], window=3, min_count=1)
     vectors = ft.train(counts, "psd", vector_size=6).add_words(new)
-    tokens, place = ["w0", "novel", "w4"], 1
-    for normalize in (False, True):
-        terms = TextModel(vectors, counts, "seen", normalize).log_prob(tokens).terms
-        assert np.isfinite(terms).all()
-    # nothing is known of the new word's pairs: its own term is what the vectors say
-    plain, seen = (TextModel(vectors, counts, residuals).log_prob(tokens).terms for residuals in ("none", "seen"))
-    assert seen[place] == pytest.approx(plain[place])
-    assert seen[2] != pytest.approx(plain[2])
+    tokens = ["w0", "novel", "w4"]
+    models = {name: TextModel(vectors, counts, name) for name in ("none", "seen")}
+    assert np.isfinite(models["seen"].log_prob(tokens).terms).all()
+    # Nothing is known of the new word's pairs: without the partition its term is what the vectors say.
+    after = {name: dict(model.next_word(["novel"], len(vectors))) for name, model in models.items()}
+    assert after["none"] == pytest.approx(after["seen"])
+    terms = {name: model.log_prob(tokens).terms for name, model in models.items()}
+    assert terms["seen"][0] == pytest.approx(terms["none"][0])
+    assert terms["seen"][2] != pytest.approx(terms["none"][2])
 
 
 def test_adding_to_other_vectors_is_refused():
@@ -417,32 +418,111 @@ def test_adding_to_other_vectors_is_refused():
 
 @pytest.mark.parametrize("context", ["both", "left", "right"])
 @pytest.mark.parametrize("residuals", ["none", "seen"])
-def test_the_likelihood_agrees_with_brute_force(context, residuals):
+@pytest.mark.parametrize("link", ["calibrated", "paper"])
+def test_the_likelihood_agrees_with_brute_force(context, residuals, link):
     counts = ft.count(corpus(), window=3, min_count=1, context=context)
     vectors = ft.train(counts, "psd", vector_size=5, eigenvalue_power=0.25)
-    model = TextModel(vectors, counts, residuals)
-    power_half = ft.train(counts, "psd", vector_size=5, center=False)
-    factor = power_half.matrix.astype(np.float64)
+    model = TextModel(vectors, counts, residuals, link)
+    factor = ft.train(counts, "psd", vector_size=5, center=False).matrix.astype(np.float64)
     x = counts.to_scipy().toarray().astype(np.float64)
     g, _ = twin.targets_and_weights(x, 0.02, 0.01)
-
-    def residual(earlier, later):
-        pair = (earlier, later) if context == "right" else (later, earlier)
-        return g[pair] - factor[earlier] @ factor[later] if residuals == "seen" and x[pair] > 0 else 0.0
-
+    calibrated = link == "calibrated"
+    products = factor * (vectors.extras["calibration"] if calibrated else 1) @ factor.T
+    if residuals == "seen":
+        # X[i, j] counts j before i, with context "right" after it; products have the earlier word first.
+        weight = np.minimum(np.sqrt(x) / vectors.state["cut_root"], 1) if calibrated else 1
+        missing = np.where(x > 0, weight * (g - products), 0)
+        products = products + (missing if context == "right" else missing.T)
+    distances = 1 / np.arange(1, 4) if calibrated else np.ones(3)
     tokens = ["w0", "w4", "unheard", "w8", "w1", "w0", "w5"]
     score = model.log_prob(tokens)
     ids = [vectors.vocabulary[token] for token in tokens if token in vectors.vocabulary]
     unigram = vectors.vocabulary.counts / vectors.vocabulary.counts.sum()
-    expected = twin.document_log_prob(factor, np.log(unigram), ids, 3, residual)
+    expected = twin.document_log_prob(products, np.log(unigram), ids, 3, distances)
     assert score.unknown == 1
     assert np.allclose(score.terms, expected, atol=1e-4)
     assert score.total == pytest.approx(expected.sum(), abs=1e-3)
-    normalized = TextModel(vectors, counts, residuals, normalize=True)
-    everything = normalized.next_word(["w0", "w4"], topn=len(vectors))
-    assert sum(p for _, p in everything) == pytest.approx(1.0)
-    likely = dict(everything)
-    assert np.exp(normalized.log_prob(["w0", "w4", "w8"]).terms[2]) == pytest.approx(likely["w8"])
+    assert score.perplexity == pytest.approx(np.exp(-expected.mean()), rel=1e-3)
+    assert score.unigram_perplexity == pytest.approx(np.exp(-np.log(unigram[ids]).mean()))
+
+
+@pytest.mark.parametrize("residuals", ["none", "seen"])
+@pytest.mark.parametrize("link", ["calibrated", "paper"])
+def test_the_probabilities_of_all_words_sum_to_one_after_every_context(residuals, link):
+    counts = ft.count(corpus(), window=3, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=5)
+    model = TextModel(vectors, counts, residuals, link)
+    for context in ([], ["w0"], ["w0", "w4"], ["w50", "w1", "w0"]):
+        total = sum(np.exp(model.log_prob([*context, word]).terms[-1]) for word in vectors.vocabulary)
+        assert total == pytest.approx(1)
+        assert dict(model.next_word(context, 3))["w0"] == pytest.approx(
+            np.exp(model.log_prob([*context, "w0"]).terms[-1])
+        )
+
+
+@pytest.mark.realdata
+def test_text_that_was_held_out_is_likelier_than_under_its_unigrams(english):
+    """The products of vectors are no PMI and the words of a window are not independent; eq. 8 alone is worse than unigrams."""
+    cut = len(english) * 4 // 5
+    counts = ft.count(english[:cut], min_count=20)
+    vectors = ft.train(counts, "psd", vector_size=100)
+    gains = {}
+    for name, model in (
+        ("default", TextModel(vectors)),
+        ("counts", TextModel(vectors, counts, "seen")),
+        ("paper", TextModel(vectors, link="paper")),
+    ):
+        scores = [model.log_prob(document.split()[:60]) for document in english[cut : cut + 25]]
+        gains[name] = np.concatenate([score.terms - score.unigram for score in scores]).mean()
+    assert gains["default"] > 0.3
+    assert gains["counts"] > gains["default"]
+    assert gains["paper"] < 0
+
+
+def test_vectors_without_calibration_take_it_from_the_counts():
+    counts = ft.count(corpus(), window=3, min_count=1)
+    vectors = ft.train(counts, "psd", vector_size=5)
+    stored = TextModel(vectors).log_prob(["w0", "w4", "w8"]).terms
+    del vectors.extras["calibration"]
+    with pytest.raises(FirthianError, match=r"no calibration .*: train them again, or pass the training counts"):
+        TextModel(vectors)
+    assert np.allclose(TextModel(vectors, counts).log_prob(["w0", "w4", "w8"]).terms, stored, atol=1e-3)
+
+
+def test_calibration_finds_the_scale_of_planted_counts():
+    """Counts drawn from P(w | c) ∝ P(w)·exp(Σ s_k v_wk v_ck): larger s are found larger."""
+    generator = np.random.default_rng(0)
+    factor, right = generator.standard_normal((80, 3)), np.array([0.2, 0.7, 1.5])
+    share = generator.dirichlet(np.full(80, 5.0))
+    joint = np.outer(share, share) * np.exp(factor * right @ factor.T)
+    counts = counts_of(generator.multinomial(3_000_000, (joint / joint.sum()).ravel()).reshape(80, 80))
+    # The shares of the counts are those of the joint distribution, close to P(w) only for small s.
+    found = calibrate(counts, factor, Run())
+    assert (np.diff(found) > 0).all()
+    assert np.allclose(calibrate(counts, 2 * factor, Run()) * 4, found, atol=0.1)
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_drawn_text_has_the_pairs_of_the_model(window):
+    texts = corpus(documents=400)
+    counts = ft.count(texts, window=window, min_count=1)
+    model = TextModel(ft.train(counts, "psd", vector_size=5))
+    drawn = model.sample(6000, np.random.default_rng(0))
+    assert drawn[:50] == model.sample(50, np.random.default_rng(0))
+    ids = model._ids(drawn)
+    size = len(model.vectors)
+    contexts = [ids[max(0, place - window) : place] for place in range(1, ids.size)]
+    chances = np.exp(model._log_probs(contexts))
+    # Of each pair (word before, word): how often it was drawn, and what the model expects after the same contexts.
+    drawn_pairs, expected, variance = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
+    np.add.at(drawn_pairs, (ids[:-1], ids[1:]), 1)
+    np.add.at(expected, ids[:-1], chances)
+    np.add.at(variance, ids[:-1], chances * (1 - chances))
+    often = expected > 5
+    assert often.sum() > 100
+    z = (drawn_pairs - expected)[often] / np.sqrt(variance[often])
+    assert np.square(z).mean() == pytest.approx(1, abs=0.25)
+    assert np.abs(z).max() < 5
 
 
 def test_surprising_words_are_those_of_another_topic():

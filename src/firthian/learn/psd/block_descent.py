@@ -8,6 +8,7 @@ each other word is regressed on them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from firthian.learn.recipe import EigenvaluePower
 from firthian.learn.solver import Solution
 from firthian.options import Option
 from firthian.runtime.run import Run
+from firthian.vectors.likelihood import CALIBRATION, calibrate
 from firthian.vectors.psd import DEFAULT_UNSEEN_WEIGHT, UnseenWeight, regress, relate
 
 #: With ``iterations=auto``: the maximum, and the relative decrease of the loss that ends them.
@@ -30,18 +32,21 @@ MOST_ITERATIONS, SMALL_FALL = 50, 1e-3
 
 
 class LowRankPlusSparse:
-    """``U·Uᵀ + S`` for a symmetric sparse S."""
+    """``U·Uᵀ + S + c`` for a symmetric sparse S and a constant c added to every entry."""
 
     symmetric = True
 
-    def __init__(self, factor: Array, sparse: SparseOperator) -> None:
-        self.factor, self.sparse, self.shape = factor, sparse, sparse.shape
+    def __init__(self, factor: Array, sparse: SparseOperator, constant: float = 0.0) -> None:
+        self.factor, self.sparse, self.shape, self.constant = factor, sparse, sparse.shape, constant
 
     def times(self, dense: Array, run: Run) -> Array:
         """Return the product with a dense matrix."""
         out = self.sparse.times(dense, run)
         if self.factor.shape[1]:
             out += times_small(self.factor, inner(self.factor, dense, run), run)
+        if self.constant:
+            ones = np.ones((dense.shape[0], 1), dtype=np.float32)
+            out += (self.constant * inner(ones, dense, run)).astype(np.float32)
         return out
 
     transposed_times = times
@@ -82,7 +87,11 @@ class BlockDescent:
             str, Option("mu of each band of words outside the core, rarest last; 0: unregularized")
         ] = "2,4,8",
         unseen_weight: UnseenWeight = DEFAULT_UNSEEN_WEIGHT,
+        start: Annotated[
+            str, Option("X_0 of unseen pairs: seen is 0, paper is log(kappa)/2", choices=("seen", "paper"))
+        ] = "seen",
     ) -> None:
+        self.start = start
         self.iterations, self.ridge, self.step = iterations, ridge, step
         self.eigenvalue_power, self.center = eigenvalue_power, center
         self.band_ridges, self.unseen_weight = read_ridges(band_ridges), unseen_weight
@@ -103,7 +112,9 @@ class BlockDescent:
         center = np.zeros(vectors.shape[1], dtype=np.float32)
         if self.center:
             center = vectors[: model.words].mean(axis=0, dtype=np.float64).astype(np.float32)
-        extras = {"eigenvalues": last.values, "center": center, **model.marginals()}
+        run.progress.start("calibrating")
+        calibration = calibrate(model.counts, factor, run)
+        extras = {"eigenvalues": last.values, "center": center, CALIBRATION: calibration, **model.marginals()}
         return Solution(vectors - center, None, objective, status, stats, extras, model.state())
 
     def _descend(
@@ -112,6 +123,8 @@ class BlockDescent:
         """Fit the core; return the last iterate, the losses, the status and statistics."""
         automatic = self.iterations == "auto"
         rounds = MOST_ITERATIONS if automatic else int(self.iterations)
+        if self.start == "paper" and not model.scale.kappa:
+            raise FirthianError("`start=paper` needs a `kappa` above 0", hint="use start=seen")
         run.progress.start("factorizing", None if automatic else rounds)
         stage, inside = run.stage("descent"), run.within("descent")
         state = stage.restore()
@@ -119,9 +132,10 @@ class BlockDescent:
             last = self._iterate(model, **{name: np.array(array) for name, array in state.arrays.items()}, run=run)
             objective, redone = list(state.values["objective"]), int(state.values["redone"])
         else:
-            # X_0 = G/2 on observed pairs, so W∘G + (1 - W)∘X_0; 0 on the others, where the paper has a constant.
+            # X_0 = G/2 on observed pairs, so W∘G + (1 - W)∘X_0; on the others 0, or G/2 = log(kappa)/2 as in the paper.
             change = model.targets * (0.5 + 0.5 * model.weights)
-            last = self._project(model, dimension, None, change, 1.0, inside, "eigen-0")
+            unseen = 0.5 * math.log(model.scale.kappa) if self.start == "paper" else 0.0
+            last = self._project(model, dimension, None, change - np.float32(unseen), 1.0, inside, "eigen-0", unseen)
             objective, redone = [last.loss], 0
         run.progress.advance(len(objective), f"loss {last.loss:.6g}")
         while not (settled := automatic and _settled(objective)) and len(objective) < rounds:
@@ -145,14 +159,23 @@ class BlockDescent:
         return last, objective, status, stats
 
     def _project(
-        self, model: WeightedPMI, dimension: int, last: _Iterate | None, change: Array, step: float, run: Run, name: str
+        self,
+        model: WeightedPMI,
+        dimension: int,
+        last: _Iterate | None,
+        change: Array,
+        step: float,
+        run: Run,
+        name: str,
+        constant: float = 0.0,
     ) -> _Iterate:
-        """Return the nearest positive semidefinite matrix of low rank to ``X + step·change``."""
+        """Return the nearest positive semidefinite matrix of low rank to ``X + step·change + constant``."""
         shape = (model.words, model.words)
         before = last.factor if last is not None else np.empty((model.words, 0), dtype=np.float32)
         sparse = SparseOperator(model.indptr, model.indices, np.float32(step) * change, shape, symmetric=True)
         start = last.vectors if last is not None else None
-        values, vectors = top_eigen(LowRankPlusSparse(before, sparse), dimension, run, "largest", start, name=name)
+        operator = LowRankPlusSparse(before, sparse, constant)
+        values, vectors = top_eigen(operator, dimension, run, "largest", start, name=name)
         values = values - step * self.ridge
         positive = values > 0
         if not positive.any():
