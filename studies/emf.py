@@ -293,7 +293,7 @@ def generalization(study: Study, bench: Bench) -> None:
 def semf_by_amemf(study: Study, bench: Bench) -> None:
     """SEMF by the paper's algorithm."""
     for kind in bench.scale.weights:
-        for weight in (0.0, 0.025, 0.1):
+        for weight in (0.0, 0.05):
             study.row(f"4 {kind} {weight:g}", functools.partial(bench.by_amemf, kind, weight))
 
 

@@ -299,7 +299,11 @@ def claims(rows: dict[str, Any], scale: Any) -> str:
                 "(paper: EMF ahead in 7 of 12, tied in one)."
             )
     for method in ("EMF, AMEMF", "EMF, sweeps"):
-        distances = [found[f"{cell} {method}"] - found[f"{cell} IMF"] for cell in cells if f"{cell} {method}" in found]
+        distances = [
+            found[f"{cell} {method}"] - found[f"{cell} IMF"]
+            for cell in cells
+            if f"{cell} {method}" in found and f"{cell} IMF" in found
+        ]
         if distances:
             verdict = "holds" if min(distances) > 5 else "does not hold everywhere"
             lines.append(

@@ -73,6 +73,9 @@ def test_analogy_similarity_compare(served: Served, folder: Path) -> None:
     assert served.ask("analogy", a="man", b="king", c="woman")["answers"][0]["word"] == "queen"
     vectors = Vectors.load(folder / "first")
     assert served.ask("similarity", a="sun", b="moon")["similarity"] == pytest.approx(vectors.similarity("sun", "moon"))
+    wide, unsure = served.ask("similarity", a="sun", b="moon", model="second"), Vectors.load(folder / "second")
+    assert (wide["similarity"], wide["low"], wide["high"]) == pytest.approx(unsure.similarity_estimate("sun", "moon"))
+    assert wide["cosine_of_means"] == pytest.approx(unsure.similarity("sun", "moon"))
     found = served.ask("compare", word="sun", first="first", second="second", topn=5)
     near = [
         [word for word, _ in Vectors.load(folder / name).most_similar("sun", topn=5)] for name in ("first", "second")

@@ -74,9 +74,10 @@ export async function pair(state, tools) {
   const shared = one.neighbors.filter((item) => scores.has(item.word))
     .map((item) => ({ word: item.word, score: Math.min(item.score, scores.get(item.word)) }))
     .sort((a, b) => b.score - a.score).slice(0, 20);
+  const kind = alike.low === undefined ? "cosine" : "posterior median of the cosine";
   const range = alike.low === undefined ? "" : `, 90 % interval ${alike.low.toFixed(2)} to ${alike.high.toFixed(2)}`;
   return [...parts,
-    h("p", { class: "figure" }, h("strong", {}, alike.similarity.toFixed(3)), ` cosine of ${state.word} and ${state.with}${range}`),
+    h("p", { class: "figure" }, h("strong", {}, alike.similarity.toFixed(3)), ` ${kind} of ${state.word} and ${state.with}${range}`),
     h("h3", {}, shared.length ? "Shared neighbors" : "They share no near neighbors."),
     bars(shared, { onWord: tools.go }),
   ];
