@@ -2,7 +2,7 @@
 
 python -m studies.bayes              everything except the rows saved in studies/results/bayes.json
 python -m studies.bayes --quick      the same on 2 M tokens, in build/studies/quick
-python -m studies.bayes --part X     one part: synthetic, text, negatives, batches, halves, diagonal, pictures
+python -m studies.bayes --part X     one part: synthetic, text, kernel, negatives, batches, halves, diagonal, pictures
 python -m studies.bayes --page       only write the page from saved rows
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 from studies import (
     bayes_diagonal,
     bayes_halves,
+    bayes_kernel,
     bayes_negatives,
     bayes_pictures,
     bayes_stochastic,
@@ -27,6 +28,7 @@ from studies.common import Study, arguments
 PARTS: dict[str, Callable[[Study, Data], None]] = {
     "synthetic": bayes_synthetic.compute,
     "text": bayes_text.compute,
+    "kernel": bayes_kernel.compute,
     "negatives": bayes_negatives.compute,
     "batches": bayes_stochastic.compute,
     "halves": bayes_halves.compute,
@@ -87,6 +89,10 @@ Vectors that are not available here (Turian, SENNA, LR-MVL) have no result of ou
 word2vec, and `bayes` for Algorithm 4; Algorithm 3 itself is run on 2 M tokens [below](#algorithm-3-batches). Brackets
 contain 95 % bootstrap intervals. Other dashes, here and below, mean not run.
 
+The thesis measures similarity by the distance of the means, and proposes the probability product kernel of the posteriors
+instead (section 8.1): `log N(0; m - n, S + T)`, `--score product-kernel` in `firth evaluate`. With the vectors of `bayes`:
+
+{kernel}
 ## Tables 4 and 5: analogies
 
 {analogies}
@@ -163,6 +169,7 @@ def write_page(study: Study, data: Data) -> None:
             twins=bayes_negatives.TWINS,
             held_out=bayes_negatives.page(study),
             wordsim=bayes_text.wordsim_table(study),
+            kernel=bayes_kernel.page(study),
             analogies=bayes_text.analogy_table(study),
             batches=_batches(study.rows),
             small_dimension=bayes_stochastic.DIMENSION,
