@@ -11,16 +11,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.disk.atomic import new_file
 from firthian.errors import FirthianError, require
-from firthian.vectors.formats.base import (
-    MAX_EXPANSION,
-    SMALL_BYTES,
-    Format,
-    check_finite,
-    damaged,
-    finish,
-    join_blocks,
-    uncertainty_column,
-)
+from firthian.vectors.formats import base
 from firthian.vectors.vectors import Vectors
 
 NAME = "parquet"
@@ -59,12 +50,12 @@ def read(path: Path, duplicates: str) -> Vectors:
                     uncounted += column.null_count
                     counts.append(column.fill_null(0).to_numpy())
     except (arrow.ArrowException, OSError) as error:
-        raise damaged(path, str(error).partition("\n")[0]) from error
+        raise base.damaged(path, str(error).partition("\n")[0]) from error
     except UnicodeDecodeError as error:
-        raise damaged(path, "the name of a column is not UTF-8") from error
-    matrix = join_blocks(blocks, len(words), max(columns, 0))
+        raise base.damaged(path, "the name of a column is not UTF-8") from error
+    matrix = base.join_blocks(blocks, len(words), max(columns, 0))
     known = np.concatenate(counts) if counts else None
-    return finish(
+    return base.finish(
         path, NAME, matrix, words, duplicates, place=lambda row: f"row {row + 1}", counts=known,
         repaired={"words_without_a_count": uncounted},
     )  # fmt: skip
@@ -75,9 +66,9 @@ def _check_growth(path: Path) -> None:
     try:
         values = number_of_values(path)
     except ValueError as error:
-        raise damaged(path, str(error)) from None
-    if 4 * values > max(SMALL_BYTES, MAX_EXPANSION * path.stat().st_size):
-        raise damaged(path, f"it would grow to {values:,} numbers")
+        raise base.damaged(path, str(error)) from None
+    if 4 * values > max(base.SMALL_BYTES, base.MAX_EXPANSION * path.stat().st_size):
+        raise base.damaged(path, f"it would grow to {values:,} numbers")
 
 
 def _words(path: Path, column: Any, before: int) -> list[str]:
@@ -87,7 +78,7 @@ def _words(path: Path, column: Any, before: int) -> list[str]:
             known = [*column.dictionary.to_pylist(), None]
             places = column.indices.fill_null(len(known) - 1).to_pylist()
             if places and not 0 <= min(places) <= max(places) < len(known):
-                raise damaged(path, "a word is not in the dictionary")
+                raise base.damaged(path, "a word is not in the dictionary")
             words = [known[place] for place in places]
         else:
             words = column.to_pylist()
@@ -104,7 +95,7 @@ def _rows(path: Path, arrow: Any, column: Any, columns: int, before: int) -> Arr
     """Return a batch of lists as a matrix; raise unless all have the same length and finite numbers."""
     kind = column.type
     if not (arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind)):
-        raise damaged(path, f"the column vector holds {kind}, not lists of numbers")
+        raise base.damaged(path, f"the column vector holds {kind}, not lists of numbers")
     lengths = arrow.compute.list_value_length(column).to_numpy(zero_copy_only=False)
     width = columns if columns >= 0 else (0 if not len(lengths) else int(np.nan_to_num(lengths[0], nan=0)))
     odd = np.flatnonzero(~(lengths == width))
@@ -113,7 +104,7 @@ def _rows(path: Path, arrow: Any, column: Any, columns: int, before: int) -> Arr
         raise FirthianError(f"{where}: its vector does not have {width} numbers", hint="fix or remove the row")
     flat = arrow.compute.list_flatten(column).cast(arrow.float32(), safe=False).to_numpy(zero_copy_only=False)
     rows: Array = flat.reshape(len(lengths), width)
-    check_finite(path, rows, lambda row: f"row {before + row + 1}", "fix or remove the row")
+    base.check_finite(path, rows, lambda row: f"row {before + row + 1}", "fix or remove the row")
     return rows
 
 
@@ -122,7 +113,7 @@ def write(vectors: Vectors, path: Path, force: bool, *, columns: Mapping[str, Ar
     arrow, parquet = require("pyarrow", "export"), require("pyarrow.parquet", "export")
     if vectors.vector_size == 0:
         raise FirthianError("parquet cannot hold vectors of 0 dimensions", hint="use npz or a folder")
-    more = {**uncertainty_column(vectors), **(columns or {})}
+    more = {**base.uncertainty_column(vectors), **(columns or {})}
     schema = arrow.schema(
         [
             ("word", arrow.string()),
@@ -243,7 +234,7 @@ class _Reader:
         return (value >> 1) ^ -(value & 1)
 
 
-FORMAT = Format(
+FORMAT = base.Format(
     NAME, "Apache Parquet: word, vector, count", (".parquet", ".pq"), read, write,
     lambda path, head: head.startswith(_MAGIC),
 )  # fmt: skip

@@ -22,17 +22,7 @@ from firthian.errors import FirthianError
 from firthian.text.tokenizer import Tokenizer
 from firthian.vectors.cards import model_card
 from firthian.vectors.documents import phrase_passes, tokenizer_of
-from firthian.vectors.formats.base import (
-    Format,
-    check_finite,
-    chosen_rows,
-    damaged,
-    finish,
-    is_ours,
-    new_export,
-    read_json,
-    write_json,
-)
+from firthian.vectors.formats import base
 from firthian.vectors.formats.tokenizer_json import MARK, tokenizer_json, unmark
 from firthian.vectors.vectors import Vectors
 
@@ -92,11 +82,11 @@ def _write(
         tokenizer = tokenizer_of(vectors, tokenizer)
     described = tokenizer_json(vectors, tokenizer)
     text = model_card(vectors, library, **card, remarks=_remarks(vectors, tokenizer))
-    with new_export(vectors, path, force, library) as folder:
+    with base.new_export(vectors, path, force, library) as folder:
         write_tensors(folder / WEIGHTS, {tensor: vectors.matrix})
-        write_json(folder / TOKENIZER, described)
+        base.write_json(folder / TOKENIZER, described)
         for name, config in {**configs, "modules.json": _MODULES}.items():
-            write_json(folder / name, config, indent=2)
+            base.write_json(folder / name, config, indent=2)
         (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -146,17 +136,19 @@ def read_static(path: Path, duplicates: str, name: str) -> Vectors:
     if stored is None or stored.ndim != 2:
         message = f"{place / WEIGHTS} has no static embeddings (it has {', '.join(sorted(tensors)[:5])})"
         raise FirthianError(message, hint="distill static vectors from a transformer with model2vec")
-    tokens = _tokens(place / TOKENIZER, is_ours(path))
+    tokens = _tokens(place / TOKENIZER, base.is_ours(path))
     ids = np.array([number for number, _ in tokens], dtype=np.int64)
     # Quantized models have fewer rows than tokens, and a mapping; some have a factor for each token.
     rows = _of_tokens(place, tensors["mapping"], ids, "iu") if "mapping" in tensors else ids
     if rows.size and not 0 <= rows.min() <= rows.max() < len(stored):
-        raise damaged(place / TOKENIZER, f"it numbers words up to {rows.max()}, but there are {len(stored)} vectors")
-    matrix = chosen_rows(place / WEIGHTS, stored, rows)
+        raise base.damaged(
+            place / TOKENIZER, f"it numbers words up to {rows.max()}, but there are {len(stored)} vectors"
+        )
+    matrix = base.chosen_rows(place / WEIGHTS, stored, rows)
     if "weights" in tensors:
         matrix = matrix * _of_tokens(place, tensors["weights"], ids, "f").astype(np.float32)[:, None]
-    check_finite(path, matrix, lambda row: f"word {tokens[row][1]!r}", "create the model again")
-    return finish(
+    base.check_finite(path, matrix, lambda row: f"word {tokens[row][1]!r}", "create the model again")
+    return base.finish(
         path, name, matrix, [word for _, word in tokens], duplicates,
         place=lambda row: f"token {tokens[row][0]}",
         repaired={"vectors_without_a_word": len(stored) - len(np.unique(rows))},
@@ -166,13 +158,13 @@ def read_static(path: Path, duplicates: str, name: str) -> Vectors:
 def _of_tokens(place: Path, values: Array, ids: Array, kinds: str) -> Array:
     """Return the entries of an array that has one number per token."""
     if values.ndim != 1 or values.dtype.kind not in kinds or (ids.size and ids.max() >= len(values)):
-        raise damaged(place / WEIGHTS, f"{values.size:,} numbers for the tokens up to {ids.max(initial=-1)}")
+        raise base.damaged(place / WEIGHTS, f"{values.size:,} numbers for the tokens up to {ids.max(initial=-1)}")
     return np.asarray(values[ids])
 
 
 def _tokens(path: Path, ours: bool) -> list[tuple[int, str]]:
     """Return the numbers and names of all tokens, ordered by number."""
-    described = read_json(path)
+    described = base.read_json(path)
     try:
         vocabulary = described["model"]["vocab"]
         # Unigram models have a list of pieces with their scores, all others a table.
@@ -181,13 +173,13 @@ def _tokens(path: Path, ours: bool) -> list[tuple[int, str]]:
         naming = unmark if ours else _naming(described)
         names = {number: naming(piece) for number, piece in zip(numbers, pieces, strict=True)}
         if len(names) != len(pieces):
-            raise damaged(path, "two words have the same number")
+            raise base.damaged(path, "two words have the same number")
         # Special tokens such as [UNK] are not split, so not marked.
         names |= {token["id"]: token["content"] for token in described.get("added_tokens") or []}
         if not all(type(number) is int and 0 <= number < 2**63 and type(name) is str for number, name in names.items()):
-            raise damaged(path, "words must be texts with numbers")
+            raise base.damaged(path, "words must be texts with numbers")
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise damaged(path, "it has no vocabulary") from error
+        raise base.damaged(path, "it has no vocabulary") from error
     return sorted(names.items())
 
 
@@ -243,8 +235,8 @@ def _from_bytes(piece: str, table: dict[str, int]) -> str:
         return piece
 
 
-def _row(name: str, write: Callable[..., None], for_sentences: bool) -> Format:
-    return Format(
+def _row(name: str, write: Callable[..., None], for_sentences: bool) -> base.Format:
+    return base.Format(
         name, f"a folder for {name}", (), lambda path, duplicates: read_static(path, duplicates, name), write,
         lambda path, _: find_static(path) is not None and (path / _SENTENCE_CONFIG).is_file() == for_sentences,
         counts=False, forbidden="", options=("tokenizer", "name", "language", "license", "scores"),
