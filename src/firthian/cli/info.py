@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Json, print_json
 from firthian.errors import FirthianError
+
+if TYPE_CHECKING:
+    from firthian.vectors.subwords import Subwords
 
 
 @app.command()
@@ -95,8 +98,16 @@ def _describe_vectors(path: Path) -> dict[str, Any]:
         "contexts": vectors.contexts is not None,
         "extras": {name: list(array.shape) for name, array in vectors.extras.items()},
         "bytes": _size(path),
+        "subwords": _subwords(vectors.subwords, _size(path)),
         "provenance": vectors.provenance.to_dict(),
     }
+
+
+def _subwords(table: Subwords | None, whole: int) -> dict[str, Any]:
+    """Return the size of the table of n-grams; its share is that of all bytes on disk."""
+    if table is None:
+        return {}
+    return {"n-grams": len(table), "bytes": table.nbytes, "share": f"{table.nbytes / max(1, whole):.0%}"}
 
 
 def _size(path: Path) -> int:

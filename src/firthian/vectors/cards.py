@@ -162,6 +162,8 @@ def model_card(
     lines = ["---"]
     lines += [f"{key}: {json.dumps(_clean(value), ensure_ascii=False)}" for key, value in head.items() if value]
     size = f"{len(vectors):,} words × {vectors.vector_size:,} dimensions, made with Firthian."
+    if vectors.subwords is not None:
+        size += f" {len(vectors.subwords):,} character n-grams compose the vectors of other words."
     notes = [f"\n{_cell(remark)}" for remark in remarks]
     lines += ["---", "", f"# {_cell(title)}", "", size, *notes, "", "## Use", "", f"```python\n{use}\n```", ""]
     origin = facts(vectors.provenance)
@@ -208,6 +210,7 @@ def facts(provenance: Provenance) -> list[tuple[str, str]]:
         "counting": _pairs({key: settings[key] for key in counting if settings.get(key) is not None}),
         "source": _pairs({key: source[key] for key in ("file", "format") if key in source}),
         "transforms": "; ".join(_pairs(step) for step in provenance.transforms),
+        "subwords": _pairs(provenance.subwords),
         "versions": _pairs(provenance.versions),
     }
     return [

@@ -10,6 +10,8 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError, UnknownWordError, suggest
+from firthian.kernels.packing import diagonal_places
+from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.rows import as_list, dense_rows, scale_to_unit
 
 if TYPE_CHECKING:
@@ -91,6 +93,30 @@ def cannot_compose(word: str) -> UnknownWordError:
         f"{word[:40]!r} is not in the vocabulary, and none of its n-grams is known",
         hint="check its spelling and case",
     )
+
+
+def with_unknown(vectors: Vectors, words: Iterable[str]) -> Vectors:
+    """Return Bayesian vectors with the composed ones of unknown words after them; their variance is that of hidden words."""
+    unknown = [word for word in dict.fromkeys(words) if word not in vectors.vocabulary]
+    if not unknown or vectors.subwords is None or vectors.subwords.variance is None:
+        return vectors
+    rows = look_up(vectors, unknown, "compose").vectors
+    inflation = vectors.state.get("inflation") or 1.0
+    variance = np.tile(vectors.subwords.variance / np.float32(inflation), (len(unknown), 1))
+    extras = {}
+    if "variances" in vectors.extras:
+        extras["variances"] = np.concatenate([vectors.extras["variances"], variance])
+    elif "covariances" in vectors.extras:
+        stored = vectors.extras["covariances"]
+        more = np.zeros((len(unknown), *stored.shape[1:]), stored.dtype)
+        if stored.ndim == 3:
+            more[:, np.arange(vectors.vector_size), np.arange(vectors.vector_size)] = variance
+        else:
+            more[:, diagonal_places(vectors.vector_size)] = variance
+        extras["covariances"] = np.concatenate([stored, more])
+    counts = np.concatenate([vectors.vocabulary.counts, np.zeros(len(unknown), np.int64)])
+    vocabulary = Vocabulary([*vectors.vocabulary.words, *unknown], counts)
+    return type(vectors)(np.concatenate([vectors.matrix, rows]), vocabulary, extras=extras, state=vectors.state)
 
 
 def explain(vectors: Vectors, word: str) -> str:

@@ -16,7 +16,7 @@ from firthian.errors import FirthianError, suggest
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors import transform, uncertainty
 from firthian.vectors.documents import document_vector
-from firthian.vectors.lookup import find_rows, look_up
+from firthian.vectors.lookup import find_rows, look_up, with_unknown
 from firthian.vectors.provenance import Provenance
 from firthian.vectors.rows import as_float32, as_list, scale_to_unit
 from firthian.vectors.search import Search, cosines_to_unit, three_cos_mul
@@ -249,11 +249,11 @@ class Vectors:
 
         ``similarity`` is the cosine of the means.
         """
-        return uncertainty.similarity_estimate(self, first, second, level)
+        return uncertainty.similarity_estimate(with_unknown(self, (first, second)), first, second, level)
 
     def similarity_interval(self, first: str, second: str, level: float = 0.9) -> tuple[float, float]:
         """Return the central credible interval of the cosine of two words."""
-        return uncertainty.similarity_interval(self, first, second, level)
+        return uncertainty.similarity_interval(with_unknown(self, (first, second)), first, second, level)
 
     def most_similar_with_intervals(
         self, word: str, topn: int = 10, score: str = "cosine", level: float = 0.9
@@ -264,17 +264,17 @@ class Vectors:
         """
         if score != "product-kernel" and uncertainty.has_uncertainty(self) and not self[word].any():
             return []
-        return uncertainty.most_similar(self, word, topn, score, level)
+        return uncertainty.most_similar(with_unknown(self, [word]), word, topn, score, level)
 
     def uncertainty(self, word: str) -> WordUncertainty:
         """Return how uncertain the model is about a word: trace, log-determinant, effective dimensions."""
-        return uncertainty.uncertainty(self, word)
+        return uncertainty.uncertainty(with_unknown(self, [word]), word)
 
     def analogy_probabilities(
         self, a: str, b: str, c: str, topn: int = 10, draws: int = 500, seed: int = 1
     ) -> list[Answer]:
         """Return the words that complete an analogy, each with its probability of being the best."""
-        return uncertainty.analogy(self, a, b, c, topn, draws, seed)
+        return uncertainty.analogy(with_unknown(self, (a, b, c)), a, b, c, topn, draws, seed)
 
     # Derived vectors
 

@@ -23,7 +23,7 @@ export async function neighbors(state, tools) {
   const facts = found.count ? `seen ${found.count.toLocaleString("en")} times, ` : "";
   return [
     h("h2", {}, found.word),
-    h("p", { class: "soft" }, `${facts}rank ${found.rank.toLocaleString("en")} in the vocabulary`),
+    h("p", { class: "soft" }, found.composed || `${facts}rank ${found.rank.toLocaleString("en")} in the vocabulary`),
     found.neighbors.length ? bars(found.neighbors, { onWord: tools.go }) : h("p", {}, "Its vector is zero, so it has no neighbors."),
   ];
 }

@@ -20,6 +20,7 @@ from firthian.explore.word_map import make_map
 from firthian.options import Option
 from firthian.runtime.progress import Progress
 from firthian.vectors import uncertainty
+from firthian.vectors.lookup import explain
 from firthian.vectors.vectors import ANALOGY_METHODS
 
 #: The most words of a map; t-SNE and UMAP would take minutes beyond their own limit.
@@ -95,13 +96,14 @@ def neighbors(state: ExplorerState, word: Word, topn: Topn = 20, model: ModelNam
         near = [vars(item) for item in vectors.most_similar_with_intervals(word, topn, level=_LEVEL)]
     else:
         near = [{"word": w, "score": s} for w, s in vectors.most_similar(word, topn=topn)]
-    number = vectors.vocabulary[word]
+    number = vectors.vocabulary.get(word)
+    known = {"count": int(vectors.vocabulary.counts[number]), "rank": number + 1}
     return {
         "word": word,
         "model": chosen.name,
         "generation": chosen.generation,
-        "count": int(vectors.vocabulary.counts[number]),
-        "rank": number + 1,
+        # An unknown word has no count, but a line that says of what its vector is composed.
+        **(known if number >= 0 else {"count": 0, "rank": None, "composed": explain(vectors, word)}),
         "neighbors": near,
     }
 
