@@ -35,7 +35,11 @@ SIZES = {"enwiki3m": 3, "enwiki17m": 17, "enwiki70m": 70}
 _SEVEN = dict(zip(SETS, SHORT, strict=True))
 
 #: How rows are called.
-_HEADLINE = {"plain": "`firth train`", "gensim skip-gram": "gensim 4.4 skip-gram"}
+_HEADLINE = {
+    "plain": "`firth train`",
+    "gensim skip-gram": "gensim 4.4 skip-gram",
+    "fastText skip-gram": "fastText skip-gram",
+}
 DEFAULTS = {
     "plain": "`sgns`, the default",
     "psd": "`psd`",

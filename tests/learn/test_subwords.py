@@ -46,7 +46,7 @@ def test_planted_morphology_is_recovered() -> None:
     vectors, hidden = planted()
     fitted = add_subwords(vectors, max_n=4)
     assert cosines(fitted[hidden.vocabulary.words], hidden.matrix).mean() > 0.9
-    assert fitted.provenance.subwords["blend"] == 2.0
+    assert fitted.provenance.subwords["blend"] == 1.0
     np.testing.assert_allclose(fitted.learned, vectors.matrix, atol=1e-4)
     assert fitted.subwords is not None
     assert fitted.subwords.nbytes <= 1.1 * vectors.matrix.nbytes
@@ -124,7 +124,7 @@ def test_the_command_line_says_what_is_composed(tmp_path: Path, capsys: pytest.C
     vectors, _ = planted(stems=150)
     vectors.save(tmp_path / "v")
     assert main(["subwords", str(tmp_path / "v"), "-o", str(tmp_path / "w")]) == 0
-    assert "n-grams, blend 2.0, cosine with hidden words" in capsys.readouterr().out
+    assert "n-grams, blend 1.0, cosine with hidden words" in capsys.readouterr().out
     known = vectors.vocabulary.words[0]
     assert main(["neighbors", str(tmp_path / "w"), known + "esses"]) == 0
     printed = capsys.readouterr()

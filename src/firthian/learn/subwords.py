@@ -6,8 +6,9 @@ the learned vector of a word, c its count and ω = c/(c + κ) its weight,
     G = argmin Σ ω |u - S G|² + μ |G|²
 
 by conjugate gradients on the normal equations, a block of columns at a time. A word then has the vector u + a·S G, an unknown
-word S G. The blend a is chosen on words hidden from the regression: it is 3 times the mean cosine between their learned and
-composed vectors (less two standard errors), at most 2, and 0 where spelling predicts nothing.
+word S G. The blend a is chosen on words hidden from the regression: it is 1.5 times the mean cosine between their learned and
+composed vectors (less two standard errors), at most 1, and 0 where spelling predicts
+nothing. docs/studies/subwords.md has the measurements on held-out text behind this rule.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _FEWEST_WORDS = 1000
 _HIDDEN, _SKETCH = 0.05, 16
 
 #: The least mean cosine of hidden words for which ``auto`` keeps the n-grams, the blend per cosine, and the largest blend.
-_LEAST, _PER_COSINE, _MOST = 0.05, 3.0, 2.0
+_LEAST, _PER_COSINE, _MOST = 0.05, 1.5, 1.0
 
 #: Rows of n-grams per word that are stored, in half precision: as many bytes as the vectors.
 _ROWS_PER_WORD = 2
