@@ -98,7 +98,7 @@ def test_questions_that_do_not_fit_the_memory_are_refused_before_the_work(tmp_pa
     words = counts.vocabulary.words
     path = tmp_path / "questions.txt"
     path.write_text(f"{words[0]} {words[1]} {words[2]} {words[3]}\n" * 200_000)
-    with pytest.raises(FirthianError, match=r"200,000 analogies add [\d,]+ pairs .* use fewer analogies, or memory=\d"):
+    with pytest.raises(FirthianError, match=r"200,000 analogies \([\d,]+ pairs .*: set memory=\d+MB, or use fewer"):
         ft.train(counts, "semf", vector_size=4, analogies=str(path), memory="256MB")
 
 
