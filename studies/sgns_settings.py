@@ -145,7 +145,7 @@ def main(given: Sequence[str] | None = None) -> None:
     def shared(name: str) -> dict[str, Any]:
         """Score words with several shares of the contexts, after several numbers of sweeps."""
         data, found = rare_counts(name), {}
-        size = find_recipe("sgns").usual_dimension(int(data.vocabulary.counts.sum()))
+        size = find_recipe("sgns").default_dimension(int(data.vocabulary.counts.sum()))
         for epochs, model, factors in on_the_way(data, SWEEPS, size, {}):
             for share in SHARES:
                 words = make_solution(model, factors, [0.0], share, {}, center=True).words

@@ -21,5 +21,5 @@ def test_much_text_has_more_dimensions() -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_a_recipe_that_names_its_own_number_keeps_it(recipe: object) -> None:
-    usual, large = recipe.usual_dimension(0), recipe.usual_dimension(LARGE_TEXT)  # type: ignore[attr-defined]
+    usual, large = recipe.default_dimension(0), recipe.default_dimension(LARGE_TEXT)  # type: ignore[attr-defined]
     assert (usual == large) == (usual != USUAL_DIMENSION)

@@ -48,7 +48,7 @@ def models(
     if recipe.counting:
         print(f"  counting   {', '.join(f'{key}={value}' for key, value in recipe.counting.items())}")
     if recipe.dimension:
-        large = recipe.usual_dimension(LARGE_TEXT)
+        large = recipe.default_dimension(LARGE_TEXT)
         more = f" ({large} for {LARGE_TEXT // 10**6} M tokens or more)" if large != recipe.dimension else ""
         more += ", or chosen by --dim auto" if recipe.chooses_dimension else ""
         print(f"  dimension  {recipe.dimension}{more}")

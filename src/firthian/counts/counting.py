@@ -16,16 +16,8 @@ from typing import Any
 import numpy as np
 
 from firthian._version import __version__
-from firthian.counts.counts import COUNTS, Counts, temporary_target, write_counts
-from firthian.counts.rows import (
-    BLOCK_PAIRS,
-    DiskRun,
-    RowBlock,
-    count_blocks,
-    finished_runs,
-    merge_blocks,
-    write_run,
-)
+from firthian.counts.counts import COUNTS, Counts, write_counts
+from firthian.counts.rows import BLOCK_PAIRS, DiskRun, RowBlock, count_blocks, finished_runs, merge_blocks, write_run
 from firthian.counts.settings import CountSettings, WindowSettings
 from firthian.counts.streams import BYTES_PER_TOKEN, count_remote, groups
 from firthian.disk.atomic import remove
@@ -189,13 +181,7 @@ def count_into(job: CountJob, work: Path, target: Path, context: CountingContext
 
 def count_temporary(job: CountJob, context: CountingContext) -> Counts:
     """Count a corpus; the counts live as long as the object."""
-    target = temporary_target()
-    try:
-        run_job(job, target, context)
-    except BaseException:
-        shutil.rmtree(target.parent, ignore_errors=True)
-        raise
-    return Counts.load_temporary(target)
+    return Counts.temporary(lambda target: run_job(job, target, context))
 
 
 def prepare(job: CountJob, folder: Path, context: CountingContext) -> tuple[Spool, VocabularyResult, dict[str, Any]]:

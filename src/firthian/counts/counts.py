@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 COUNTS = ArtifactKind("counts", "counts.json")
 
 
+@dataclass(eq=False, repr=False)
 class Counts:
     """Co-occurrence counts ``X[i, j]`` in compressed rows, opened memory-mapped.
 
@@ -42,28 +44,17 @@ class Counts:
     10.0
     """
 
-    def __init__(
-        self,
-        indptr: Array,
-        indices: Array,
-        values: Array,
-        vocabulary: Vocabulary,
-        row_sums: Array,
-        column_sums: Array,
-        options: WindowSettings,
-        record: dict[str, Any],
-        exact: tuple[Array, Array],
-    ) -> None:
-        self.indptr = indptr
-        self.indices = indices
-        self.values = values
-        self.vocabulary = vocabulary
-        self.row_sums = row_sums
-        self.column_sums = column_sums
-        self.options = options
-        self.record = record
-        self._exact = exact
-        self.path: Path | None = None
+    indptr: Array
+    indices: Array
+    values: Array
+    vocabulary: Vocabulary
+    row_sums: Array
+    column_sums: Array
+    options: WindowSettings
+    record: dict[str, Any]
+    #: The places of values that are rounded, and their exact sums.
+    exact: tuple[Array, Array]
+    path: Path | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -118,7 +109,7 @@ class Counts:
         if not (rounded < 2.0**63).all():
             raise FirthianError("counts contain an impossible number", hint="count the corpus again")
         sums = rounded.astype(np.int64)
-        places, exact = self._exact
+        places, exact = self.exact
         a, b = np.searchsorted(places, [low, high])
         sums[places[a:b] - low] = exact[a:b]
         return sums
@@ -167,27 +158,20 @@ class Counts:
         try:
             vocabulary = Vocabulary.load(folder, record["words"], arrays["word_counts"])
             options = WindowSettings(**record["options"])
+            rows = {name: arrays[name] for name in ("indptr", "indices", "values", "row_sums", "column_sums")}
+            exact = (arrays["exact_places"], arrays["exact_sums"])
             counts = cls(
-                arrays["indptr"],
-                arrays["indices"],
-                arrays["values"],
-                vocabulary,
-                arrays["row_sums"],
-                arrays["column_sums"],
-                options,
-                dict(record["record"]),
-                (arrays["exact_places"], arrays["exact_sums"]),
+                **rows, vocabulary=vocabulary, options=options, record=dict(record["record"]), exact=exact, path=folder
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged from error
         if verify and not counts._is_consistent():
             raise damaged
-        counts.path = folder
         return counts
 
     def _is_consistent(self) -> bool:
         """Return whether the arrays fit each other and the vocabulary, which later stages rely on."""
-        words, (places, sums) = len(self.vocabulary), self._exact
+        words, (places, sums) = len(self.vocabulary), self.exact
         named = {"<i8": (self.indptr, places, sums), "<i4": (self.indices,), "<f8": (self.row_sums, self.column_sums)}
         return (
             all(array.dtype.str == dtype for dtype, arrays in named.items() for array in arrays)
@@ -204,10 +188,16 @@ class Counts:
         )
 
     @classmethod
-    def load_temporary(cls, folder: Path) -> Counts:
-        """Open counts in a folder of ``temporary_target``, which is removed with the object."""
-        counts = cls.load(folder, verify=False)
-        weakref.finalize(counts, shutil.rmtree, folder.parent, ignore_errors=True)
+    def temporary(cls, write: Callable[[Path], None]) -> Counts:
+        """Open the counts that ``write`` puts into a temporary folder, which is removed with the object."""
+        place = Path(tempfile.mkdtemp(prefix="firthian-"))
+        try:
+            write(place / "counts")
+            counts = cls.load(place / "counts", verify=False)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+        weakref.finalize(counts, shutil.rmtree, place, ignore_errors=True)
         return counts
 
 
@@ -216,17 +206,8 @@ def _are_counts(array: Array) -> bool:
     return array.size == 0 or bool(array.min() >= 0 and array.max() < np.inf)
 
 
-def temporary_target() -> Path:
-    """Return a path for temporary counts."""
-    return Path(tempfile.mkdtemp(prefix="firthian-")) / "counts"
-
-
 def write_counts(
-    folder: Path,
-    blocks: Iterable[RowBlock] | Iterator[RowBlock],
-    vocabulary: Vocabulary,
-    options: WindowSettings,
-    record: dict[str, Any],
+    folder: Path, blocks: Iterable[RowBlock], vocabulary: Vocabulary, options: WindowSettings, record: dict[str, Any]
 ) -> None:
     """Write blocks of rows, in order, as a store of counts."""
     from firthian.kernels import windows as kernel

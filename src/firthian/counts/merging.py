@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ import numpy as np
 
 from firthian._version import __version__
 from firthian.arrays import Array, offsets
-from firthian.counts.counts import Counts, temporary_target, write_counts
+from firthian.counts.counts import Counts, write_counts
 from firthian.counts.rows import merge_blocks
 from firthian.counts.settings import WindowSettings
 from firthian.disk.atomic import new_folder
@@ -88,18 +87,15 @@ def merge(
     runs = [Renumbered(part, vocabulary) for part in parts]
     blocks = merge_blocks(runs, np.sum([run.sizes for run in runs], axis=0), len(vocabulary), Threads(workers))
     record = {"merged": [part.record for part in parts], "settings": _shared_tokenizing(parts), "firthian": __version__}
-    if output is not None:
-        with new_folder(output, force) as folder:
-            write_counts(folder, blocks, vocabulary, parts[0].options, record)
-        return Counts.load(output, verify=False)
-    target = temporary_target()
-    target.mkdir()
-    try:
-        write_counts(Path(target), blocks, vocabulary, parts[0].options, record)
-    except BaseException:
-        shutil.rmtree(target.parent, ignore_errors=True)
-        raise
-    return Counts.load_temporary(target)
+
+    def write(folder: Path) -> None:
+        with new_folder(folder, force) as staging:
+            write_counts(staging, blocks, vocabulary, parts[0].options, record)
+
+    if output is None:
+        return Counts.temporary(write)
+    write(Path(output))
+    return Counts.load(output, verify=False)
 
 
 def _effective(options: WindowSettings) -> WindowSettings:

@@ -45,10 +45,7 @@ class Tokens:
         executor: Executor | None = None,
         keep: bool = False,
     ) -> None:
-        self.spool = spool
-        self.vocabulary = vocabulary
-        self.options = options
-        self.record = record
+        self.spool, self.vocabulary, self.options, self.record = spool, vocabulary, options, record
         self._executor = executor or Threads()
         self._remove = None if keep else weakref.finalize(self, shutil.rmtree, spool.folder, ignore_errors=True)
 
@@ -64,19 +61,18 @@ class Tokens:
                 f"training on text cannot sub-sample with `sample_mode={job.options.sample_mode}`",
                 hint="use `sample_mode=drop`",
             )
-        if folder is not None:
-            folder.mkdir(exist_ok=True)
-            spool, result, record = prepare(job, folder, how)
-            return cls(spool, result.vocabulary, job.options, record, how.rereaders, keep=True)
-        folder = Path(tempfile.mkdtemp(prefix="firthian-"))
+        place = Path(tempfile.mkdtemp(prefix="firthian-")) if folder is None else folder
         try:
-            spool, result, record = prepare(job, folder, how)
+            place.mkdir(exist_ok=True)
+            spool, result, record = prepare(job, place, how)
         except BaseException as error:
-            shutil.rmtree(folder, ignore_errors=True)
+            if folder is not None:
+                raise
+            shutil.rmtree(place, ignore_errors=True)
             if isinstance(error, OSError):
                 raise from_os_error(error) from error
             raise
-        return cls(spool, result.vocabulary, job.options, record, how.rereaders)
+        return cls(spool, result.vocabulary, job.options, record, how.rereaders, keep=folder is not None)
 
     def groups(self, epoch: int = 0, group_tokens: int = 1) -> Iterator[Group]:
         """Return the streams of an epoch in order, sub-sampled with its own random numbers.

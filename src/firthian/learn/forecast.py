@@ -104,6 +104,6 @@ def _passes(recipe: Recipe, settings: Mapping[str, Any], tokens: int) -> float:
         return 1.0
     usual, epochs = recipe.options["epochs"].default, settings["epochs"]
     if usual == "auto":
-        find = recipe.load("solver").usual_epochs  # type: ignore[attr-defined]
+        find = recipe.load("solver").default_epochs  # type: ignore[attr-defined]
         usual, epochs = find(settings, 0), find(settings, tokens) if epochs == "auto" else epochs
     return float(epochs / usual)

@@ -85,7 +85,7 @@ class Recipe:
                 )
         return {**self.fixed, **check_all(f"the recipe {self.name}", self.options, free)}
 
-    def usual_dimension(self, tokens: int) -> int:
+    def default_dimension(self, tokens: int) -> int:
         """Return the default ``vector_size`` for a corpus of ``tokens`` tokens: large ones fill more dimensions."""
         return LARGE_DIMENSION if self.dimension == USUAL_DIMENSION and tokens >= LARGE_TEXT else self.dimension
 

@@ -166,7 +166,7 @@ def check_dimension(recipe: Recipe, requested: int | str | None, words: int, tok
         if requested is not None:
             raise FirthianError(f"the recipe {recipe.name} has no vector size to choose", hint="omit `vector_size`")
         return 0
-    dimension = recipe.usual_dimension(tokens) if requested is None else requested
+    dimension = recipe.default_dimension(tokens) if requested is None else requested
     if dimension < 1:
         raise FirthianError(f"`vector_size` must be at least 1, got {dimension}", hint="try 100")
     if dimension > words:

@@ -124,14 +124,14 @@ class Alternating:
         return make_solution(model, factors, objective, self.combine, stats, self.center)
 
     @staticmethod
-    def usual_epochs(settings: Mapping[str, Any], tokens: int) -> int:
+    def default_epochs(settings: Mapping[str, Any], tokens: int) -> int:
         """Return ``epochs=auto`` for a number of tokens: a large corpus is overfitted later."""
         return MANY_EPOCHS if tokens >= LARGE_TEXT else USUAL_EPOCHS
 
     def epochs_for(self, model: SweptModel) -> int:
         """Return the number of sweeps, for the model's corpus if it is ``auto``."""
         if self.epochs == "auto":
-            return self.usual_epochs({}, int(model.counts.vocabulary.counts.sum()))
+            return self.default_epochs({}, int(model.counts.vocabulary.counts.sum()))
         return int(self.epochs)
 
     def damping_for(self, model: SweptModel) -> float:

@@ -84,10 +84,10 @@ class IWLRLS:
 
     def epoch_count(self) -> int:
         """Return the number of sweeps or passes."""
-        return self.usual_epochs({"solver": self.solver}) if self.epochs == "auto" else int(self.epochs)
+        return self.default_epochs({"solver": self.solver}) if self.epochs == "auto" else int(self.epochs)
 
     @staticmethod
-    def usual_epochs(settings: Mapping[str, Any], tokens: int = 0) -> int:
+    def default_epochs(settings: Mapping[str, Any], tokens: int = 0) -> int:
         """Return ``epochs=auto`` for these settings and any number of tokens."""
         return EPOCHS[settings["solver"]]
 
