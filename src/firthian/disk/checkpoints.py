@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from firthian.arrays import Array
 from firthian.disk.artifact import ArtifactKind
@@ -49,35 +49,30 @@ class Stage:
         """Return the newest checkpoint, if there is one."""
         return None
 
+    def resume(self, arrays: Arrays) -> Checkpoint:
+        """Copy the newest checkpoint into arrays of the same names and return it; one of 0 steps if there is none."""
+        state = self.restore() or Checkpoint(0, {}, {})
+        for name, array in state.arrays.items():
+            arrays[name][...] = array
+        return state
+
     def save(self, step: int, arrays: Arrays | Callable[[], Arrays], **values: Any) -> None:
         """Offer the state after ``step`` steps: everything that later steps need, including random generators."""
 
 
-class CheckpointStore(Protocol):
-    """Keeps the checkpoints of a run."""
+class CheckpointStore:
+    """Keeps no checkpoints of a run, unless a subclass does."""
 
     def stage(self, name: str) -> Stage:
         """Begin or restore a loop; in one run a name belongs to one computation."""
-        ...
+        return Stage()
 
     def within(self, name: str) -> CheckpointStore:
         """Return the store for loops inside a loop; their checkpoints go when that loop is saved."""
-        ...
-
-
-class NoCheckpoints:
-    """Keeps nothing."""
-
-    def stage(self, name: str) -> Stage:
-        """Begin a loop."""
-        return Stage()
-
-    def within(self, name: str) -> NoCheckpoints:
-        """Return the store for loops inside a loop."""
         return self
 
 
-class CheckpointFolder:
+class CheckpointFolder(CheckpointStore):
     """Checkpoints in a folder, each a folder ``NAME@STEP`` that appears whole or not at all."""
 
     def __init__(self, folder: Path, every: float = EVERY, stop: Stop | None = None, prefix: str = "") -> None:

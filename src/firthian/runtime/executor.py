@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -99,14 +99,9 @@ class Threads:
             yield from map(task, items)
             return
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="firthian")
-        waiting: deque[Future[Result]] = deque()
         try:
-            for item in items:
-                waiting.append(pool.submit(task, item))
-                if len(waiting) > self.workers + 1:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            submitted = ahead((pool.submit(task, item) for item in items), self.workers + 2)
+            yield from (future.result() for future in submitted)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -122,6 +117,20 @@ class Threads:
         """Yield the results in memory."""
         for results in self.map(task, items):
             yield tuple(LocalHandle(result) for result in results)
+
+
+def ahead(submitted: Iterable[Item], number: int) -> Iterator[Item]:
+    """Yield tasks in order, with ``number`` of them submitted before the first is yielded.
+
+    >>> list(ahead(iter("abc"), 2))
+    ['a', 'b', 'c']
+    """
+    waiting: deque[Item] = deque()
+    for task in submitted:
+        waiting.append(task)
+        if len(waiting) >= number:
+            yield waiting.popleft()
+    yield from waiting
 
 
 def limit_workers(executor: Executor, workers: int) -> Executor:

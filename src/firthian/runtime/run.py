@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.checkpoints import CheckpointStore, NoCheckpoints, Stage
+from firthian.disk.checkpoints import CheckpointStore, Stage
 from firthian.options import Seed, option_of
 from firthian.runtime.executor import Executor, Part, Threads, check_workers
 from firthian.runtime.memory import check_budget
@@ -43,7 +43,7 @@ class Run:
     executor: Executor = field(default_factory=Threads)
     budget: int = 0
     progress: Progress = field(default_factory=Silent)
-    checkpoint: CheckpointStore = field(default_factory=NoCheckpoints)
+    checkpoint: CheckpointStore = field(default_factory=CheckpointStore)
 
     @classmethod
     def create(
@@ -61,7 +61,7 @@ class Run:
             executor or Threads(workers),
             check_budget(memory),
             progress or Silent(),
-            checkpoint or NoCheckpoints(),
+            checkpoint or CheckpointStore(),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

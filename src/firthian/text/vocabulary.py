@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -44,9 +45,6 @@ class Vocabulary:
             raise FirthianError(
                 f"{len(self.words)} words but {self.counts.size} counts", hint="pass one count per word"
             )
-        self._index: dict[str, int] | None = None
-        self._lowercase: bool | None = None
-        self._phrase_parts: frozenset[str] | None = None
 
     @classmethod
     def from_counts(cls, counts: dict[str, int]) -> Vocabulary:
@@ -54,34 +52,29 @@ class Vocabulary:
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         return cls([word for word, _ in ordered], [count for _, count in ordered])
 
-    @property
+    @functools.cached_property
     def index(self) -> dict[str, int]:
         """The id of each word."""
-        if self._index is None:
-            self._index = {word: number for number, word in enumerate(self.words)}
-            if len(self._index) != len(self.words):
-                raise FirthianError("a vocabulary contains a word twice", hint="remove the duplicates")
-        return self._index
+        index = {word: number for number, word in enumerate(self.words)}
+        if len(index) != len(self.words):
+            raise FirthianError("a vocabulary contains a word twice", hint="remove the duplicates")
+        return index
 
-    @property
+    @functools.cached_property
     def lowercase(self) -> bool:
         """Whether no word has a capital: then words that are looked for are lower-cased first."""
-        if self._lowercase is None:
-            self._lowercase = all(word == word.lower() for word in self.words)
-        return self._lowercase
+        return all(word == word.lower() for word in self.words)
 
-    @property
+    @functools.cached_property
     def phrase_parts(self) -> frozenset[str]:
         """What lies inside phrases of three words or more: passes before the last may have joined it."""
-        if self._phrase_parts is None:
-            self._phrase_parts = frozenset(
-                "_".join(pieces[first:last])
-                for pieces in (word.split("_") for word in self.words if word.count("_") > 1)
-                if len(pieces) <= _LONGEST_PHRASE
-                for first in range(len(pieces))
-                for last in range(first + 2, len(pieces) + 1)
-            )
-        return self._phrase_parts
+        return frozenset(
+            "_".join(pieces[first:last])
+            for pieces in (word.split("_") for word in self.words if word.count("_") > 1)
+            if len(pieces) <= _LONGEST_PHRASE
+            for first in range(len(pieces))
+            for last in range(first + 2, len(pieces) + 1)
+        )
 
     def __len__(self) -> int:
         return len(self.words)

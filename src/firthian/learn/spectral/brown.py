@@ -56,13 +56,8 @@ class Brown:
         self.run.progress.start("clustering words", words)
         stage = self.run.stage("clusters")
         changing: dict[str, Array] = {f"state{number}": array for number, array in enumerate((class_of, *state))}
-        saved = stage.restore()
-        done = 0
-        if saved is not None:
-            done = saved.step
-            for name, array in changing.items():
-                array[...] = saved.arrays[name]
-            self.run.progress.advance(done)
+        done = stage.resume(changing).step
+        self.run.progress.advance(done)
         for first in range(done, words, WORDS_AT_ONCE):
             last = min(first + WORDS_AT_ONCE, words)
             cluster_words(*rows, first, last, class_of, state)

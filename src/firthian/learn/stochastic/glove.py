@@ -166,20 +166,14 @@ def passes(
     def errors(part: int, other: int) -> float:
         return float(kernel.squared_errors(pairs.cell(part, other), words, contexts))
 
-    objective: list[float] = []
     run.progress.start("Adagrad", epochs)
     names = ("words", "word_squares", "word_bias", "contexts", "context_squares", "context_bias")
     parameters = dict(zip(names, (*words, *contexts), strict=True))
     stage = run.stage(name)
-    state = stage.restore()
-    done = 0
-    if state is not None:
-        done = state.step
-        for part, array in parameters.items():
-            array[...] = state.arrays[part]
-        objective += state.values["objective"]
-        run.progress.advance(done / PARTS)
-    for number in range(done, epochs * PARTS):
+    state = stage.resume(parameters)
+    objective: list[float] = list(state.values.get("objective", ()))
+    run.progress.advance(state.step / PARTS)
+    for number in range(state.step, epochs * PARTS):
         epoch, place = divmod(number, PARTS)
         over_cells(run, step, [run.generator(_ROUNDS, first_epoch + epoch).permutation(PARTS).tolist()[place]])
         if place == PARTS - 1:

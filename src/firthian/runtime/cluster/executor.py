@@ -6,7 +6,6 @@ their inputs; this process sends its arrays again. Tasks are pure, so the result
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -17,7 +16,7 @@ import ray
 from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.runtime.cluster.shipping import Parcel, RemoteHandle, Store, pack, unpack
-from firthian.runtime.executor import Handle, Part
+from firthian.runtime.executor import Handle, Part, ahead
 from firthian.runtime.run import one_blas_thread
 
 Item = TypeVar("Item")
@@ -58,13 +57,8 @@ class RayExecutor:
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield results in order, with enough tasks in flight to keep the workers busy."""
         call = _Call(self._store, task)
-        waiting: deque[tuple[Item, Any]] = deque()
-        for item in items:
-            waiting.append((item, call.submit([item])))
-            if len(waiting) >= self._in_flight:
-                yield call.results(*_first(waiting))[0]
-        while waiting:
-            yield call.results(*_first(waiting))[0]
+        for item, reference in ahead(((item, call.submit([item])) for item in items), self._in_flight):
+            yield call.results([item], reference)[0]
 
     def collect(
         self, task: Callable[[Item], Result], items: Sequence[Item], parts: Sequence[Part] = ()
@@ -89,24 +83,9 @@ class RayExecutor:
     ) -> Iterator[tuple[Handle[Any], ...]]:
         """Yield handles of the results in order, each once its task is done."""
         call = _Call(self._store, task)
-        waiting: deque[tuple[RemoteHandle, ...]] = deque()
-
-        def first() -> tuple[Handle[Any], ...]:
-            handles = waiting.popleft()
+        for handles in ahead((call.submit_pieces(item, pieces) for item in items), self._in_flight):
             ray.wait([handles[0].reference], num_returns=1, fetch_local=False)
-            return handles
-
-        for item in items:
-            waiting.append(call.submit_pieces(item, pieces))
-            if len(waiting) >= self._in_flight:
-                yield first()
-        while waiting:
-            yield first()
-
-
-def _first(waiting: deque[tuple[Item, Any]]) -> tuple[list[Item], Any]:
-    item, reference = waiting.popleft()
-    return [item], reference
+            yield handles
 
 
 class _Call:
