@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import importlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from types import ModuleType
 
@@ -83,6 +84,16 @@ def from_os_error(error: OSError) -> FirthianError:
     what, hint = _REMEDIES.get(error.errno or 0, (error.strerror or str(error), ""))
     where = f"{error.filename}: " if error.filename else ""
     return FirthianError(f"{where}{what}", hint)
+
+
+@contextmanager
+def os_errors(path: str = "") -> Iterator[None]:
+    """Raise operating system errors as sentences with a remedy; ``path`` is named where the system names no file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or path or None
+        raise from_os_error(error) from error
 
 
 def suggest(name: str, known: Iterable[str], limit: int = 3) -> str:

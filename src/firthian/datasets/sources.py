@@ -21,7 +21,7 @@ from typing import IO, Protocol
 from firthian.datasets.archives import open_member
 from firthian.datasets.finishing import Finish
 from firthian.disk.atomic import locked, repair, replace
-from firthian.errors import FirthianError, from_os_error, require
+from firthian.errors import FirthianError, os_errors, require
 from firthian.text.files import open_bytes
 
 
@@ -31,10 +31,8 @@ def cache_folder(make: bool = False) -> Path:
     user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(named) if named else Path(user) / "firthian"
     if make:
-        try:
+        with os_errors():
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise from_os_error(error) from error
     return folder
 
 
@@ -67,11 +65,8 @@ def data_folder() -> Path | None:
 
 def file_sha256(path: Path) -> str:
     """Return the checksum of a file of any size."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise from_os_error(error) from error
+    with os_errors(), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_file(path: Path, sha256: str) -> None:

@@ -9,7 +9,7 @@ from firthian.datasets.finishing import unchanged
 from firthian.datasets.registry import Dataset, find_dataset
 from firthian.datasets.sources import LocalFile, Source, cache_folder, check_file, file_sha256
 from firthian.disk.atomic import locked, repair, staged
-from firthian.errors import FirthianError, from_os_error
+from firthian.errors import FirthianError, os_errors
 from firthian.runtime.progress import Progress, Silent
 
 
@@ -84,14 +84,11 @@ def _write(dataset: Dataset, source: Source) -> Path:
     folder = cache_folder(make=True)
     target = folder / dataset.file
     repair(target)
-    try:
-        with staged(target) as staging:
-            with staging.open("wb") as file, source.open() as streams:
-                for piece in (source.finish or unchanged)(streams):
-                    file.write(piece)
-            check_file(staging, dataset.sha256)
-    except OSError as error:
-        raise from_os_error(error) from error
+    with os_errors(), staged(target) as staging:
+        with staging.open("wb") as file, source.open() as streams:
+            for piece in (source.finish or unchanged)(streams):
+                file.write(piece)
+        check_file(staging, dataset.sha256)
     return target
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from firthian.errors import FirthianError, from_os_error
+from firthian.errors import FirthianError, os_errors
 
 #: Files that mark a folder as ours; ``force`` replaces only such folders.
 MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json", "firthian.json")
@@ -112,11 +112,8 @@ def staged(target: Path, force: bool = True, sync: bool = False, suffix: str = "
 def new_file(target: str | os.PathLike[str], force: bool = False) -> Iterator[BinaryIO]:
     """Yield an open file to fill; it takes the name ``target`` at the end, or vanishes after an error."""
     path = check_target(target, force)
-    try:
-        with staged(path, force) as staging, staging.open("wb") as file:
-            yield file
-    except OSError as error:
-        raise from_os_error(error) from error
+    with os_errors(), staged(path, force) as staging, staging.open("wb") as file:
+        yield file
 
 
 @contextmanager
@@ -126,12 +123,9 @@ def new_folder(target: str | os.PathLike[str], force: bool = False) -> Iterator[
     with locked(path):
         repair(path)
         check_folder(target, force)
-        try:
-            with staged(path, force) as staging:
-                staging.mkdir()
-                yield staging
-        except OSError as error:
-            raise from_os_error(error) from error
+        with os_errors(), staged(path, force) as staging:
+            staging.mkdir()
+            yield staging
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -197,10 +191,8 @@ def locked(target: Path, wait: bool = False, kind: str = "") -> Iterator[None]:
     It is a file beside the target; the system releases it when its process ends.
     """
     path = target.absolute().with_name(f".{target.name}{kind}.lock")
-    try:
+    with os_errors():
         handle = _lock(path, target, wait)
-    except OSError as error:
-        raise from_os_error(error) from error
     if handle is None:
         yield
         return

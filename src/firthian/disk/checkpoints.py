@@ -17,7 +17,7 @@ from firthian.arrays import Array
 from firthian.disk.artifact import ArtifactKind
 from firthian.disk.atomic import remove, staged
 from firthian.disk.stopping import Stop
-from firthian.errors import FirthianError, from_os_error
+from firthian.errors import FirthianError, os_errors
 
 Arrays = Mapping[str, Array]
 
@@ -129,15 +129,13 @@ class CheckpointFolder(CheckpointStore):
         # An array stored by columns is restored by columns, because BLAS may round differently.
         transposed = [part for part, array in arrays.items() if array.ndim == 2 and array.T.flags.c_contiguous]
         record = {"stage": name, "step": step, "transposed": transposed, "values": dict(values)}
-        try:
+        with os_errors():
             self.folder.mkdir(parents=True, exist_ok=True)
             remove(target)
             with staged(target, sync=True) as staging:
                 staging.mkdir()
                 by_rows = {part: array.T if part in transposed else array for part, array in arrays.items()}
                 CHECKPOINT.write(staging, record, by_rows)
-        except OSError as error:
-            raise from_os_error(error) from error
         self._remove_old(name)
 
     def _remove_old(self, name: str) -> None:

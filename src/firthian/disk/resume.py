@@ -15,7 +15,7 @@ from typing import Any
 
 from firthian.disk.artifact import read_manifest, sha256, write_manifest
 from firthian.disk.atomic import check_folder, check_name, check_parent, locked, remove, repair, replace
-from firthian.errors import BudgetError, FirthianError, from_os_error
+from firthian.errors import BudgetError, FirthianError, from_os_error, os_errors
 
 KIND = "unfinished work"
 
@@ -44,10 +44,8 @@ class PartialFolder:
         check_parent(self.target)
         with locked(self.target):
             repair(self.target)
-            try:
+            with os_errors():
                 resumed = self._open(job, resume, force)
-            except OSError as error:
-                raise from_os_error(error) from error
             try:
                 yield
             except (FirthianError, OSError) as error:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError, from_os_error
+from firthian.errors import FirthianError, from_os_error, os_errors
 
 #: The format's names of the types we store, all little-endian.
 _DTYPES = {
@@ -240,12 +240,10 @@ def _map(
     path: Path, at: int, table: Mapping[str, Any], damaged: FirthianError, order: list[str] | None = None
 ) -> dict[str, Array]:
     """Map the arrays that begin at a byte; together they must be exactly the rest of the file."""
-    try:
+    with os_errors():
         if path.stat().st_size != at + sum(_bytes(entry) for entry in table.values()):
             raise damaged
         content: Array = np.memmap(path, dtype=np.uint8, mode="r")
-    except OSError as error:
-        raise from_os_error(error) from error
     arrays: dict[str, Array] = {}
     for name in order or _order(table):
         end = at + _bytes(table[name])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from firthian.disk.atomic import check_file, staged
-from firthian.errors import FirthianError, from_os_error, require
+from firthian.errors import FirthianError, os_errors, require
 
 #: Colors of word groups: distinct for most eyes, readable on light and dark backgrounds.
 COLORS = (
@@ -59,12 +59,10 @@ def save_figure(figure: Any, target: Path, force: bool) -> None:
     """Write a figure atomically, without dates or random ids in it."""
     settings = {"svg.hashsalt": "firthian"}
     metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
-    try:
-        with (
-            staged(target, force, suffix=target.suffix) as staging,
-            require("matplotlib", "viz").rc_context(settings),
-            _missing_glyphs_ignored(),
-        ):
-            figure.savefig(staging, dpi=figure.dpi, metadata=metadata)
-    except OSError as error:
-        raise from_os_error(error) from error
+    with (
+        os_errors(),
+        staged(target, force, suffix=target.suffix) as staging,
+        require("matplotlib", "viz").rc_context(settings),
+        _missing_glyphs_ignored(),
+    ):
+        figure.savefig(staging, dpi=figure.dpi, metadata=metadata)

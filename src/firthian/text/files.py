@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from firthian.disk.atomic import kind_of
-from firthian.errors import FirthianError, from_os_error, require
+from firthian.errors import FirthianError, from_os_error, os_errors, require
 from firthian.text.compression import (
     CHUNK_BYTES,
     COMPRESSED_SUFFIXES,
@@ -211,19 +211,15 @@ def is_plain(path: str) -> bool:
 
 def chunks_between(path: str, begin: int, end: int | None, state: FileState | None = None) -> Iterator[bytes]:
     """Yield the lines of a plain file that start in a range of its bytes; raise if its state has changed."""
-    try:
-        with _open(path) as file:
-            at, stop = _line_start(file, begin), _line_start(file, end) if end is not None else None
-            file.seek(at)
-            while data := file.read(CHUNK_BYTES if stop is None else min(CHUNK_BYTES, stop - at)):
-                _check_text(path, data)
-                yield data
-                at += len(data)
-            if state is not None and not is_url(path):
-                _check_unchanged(path, state, _state(os.fstat(file.fileno())))
-    except OSError as error:
-        error.filename = error.filename or path
-        raise from_os_error(error) from error
+    with os_errors(path), _open(path) as file:
+        at, stop = _line_start(file, begin), _line_start(file, end) if end is not None else None
+        file.seek(at)
+        while data := file.read(CHUNK_BYTES if stop is None else min(CHUNK_BYTES, stop - at)):
+            _check_text(path, data)
+            yield data
+            at += len(data)
+        if state is not None and not is_url(path):
+            _check_unchanged(path, state, _state(os.fstat(file.fileno())))
 
 
 def _line_start(file: io.BufferedReader[Any], at: int) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from firthian.disk.artifact import printable
-from firthian.errors import FirthianError, from_os_error
+from firthian.errors import FirthianError, os_errors
 from firthian.options import option_of
 from firthian.text.compression import CHUNK_BYTES, plain_suffix
 from firthian.text.files import (
@@ -288,19 +288,16 @@ class Copy:
         #: Consecutive lines of one source: the source, the first line, the number of bytes.
         self._runs: list[tuple[str, int, int]] = []
         expected: tuple[str, int] | None = None
-        try:
-            with file.open("wb") as out:
-                for piece in corpus.pieces():
-                    out.write(piece.text)
-                    if (piece.source, piece.line) == expected:
-                        source, line, size = self._runs.pop()
-                        self._runs.append((source, line, size + len(piece.text)))
-                    else:
-                        self._runs.append((piece.source, piece.line, len(piece.text)))
-                    follows = piece.text.count(b"\n") == piece.lines
-                    expected = (piece.source, piece.line + piece.lines) if follows else None
-        except OSError as error:
-            raise from_os_error(error) from error
+        with os_errors(), file.open("wb") as out:
+            for piece in corpus.pieces():
+                out.write(piece.text)
+                if (piece.source, piece.line) == expected:
+                    source, line, size = self._runs.pop()
+                    self._runs.append((source, line, size + len(piece.text)))
+                else:
+                    self._runs.append((piece.source, piece.line, len(piece.text)))
+                follows = piece.text.count(b"\n") == piece.lines
+                expected = (piece.source, piece.line + piece.lines) if follows else None
 
     def names(self) -> list[str]:
         """Return the names of the sources."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError, from_os_error, require, suggest
+from firthian.errors import FirthianError, os_errors, require, suggest
 from firthian.text.readers import TOKEN_SEPARATOR
 
 #: The classes of the scanning kernel (kernels/tokens.py), repeated here so that importing this does not import numba.
@@ -183,10 +183,8 @@ class Tokenizer:
         file = getattr(module, "__file__", None)
         if self.function is None or is_builtin(self.name) or file is None:
             return None
-        try:
+        with os_errors():
             return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-        except OSError as error:
-            raise from_os_error(error) from error
 
     def prepare(self, text: bytes, tokenized: bool = False) -> Prepared:
         """Decode, normalize (NFC) and lower-case a text of whole lines, and choose the tables to scan it by."""

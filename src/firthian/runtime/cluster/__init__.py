@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from firthian.errors import FirthianError, from_os_error, require
+from firthian.errors import FirthianError, os_errors, require
 from firthian.runtime.executor import Executor, Threads, check_workers
 from firthian.runtime.memory import available_bytes
 
@@ -112,11 +112,9 @@ def _start(ray: Any, processors: int) -> None:
 
 def _own_folder(folder: str) -> str:
     """Create a folder in a public place; raise if it is another user's, or a link, which would expose our sockets."""
-    try:
+    with os_errors():
         os.makedirs(folder, mode=0o700, exist_ok=True)
         is_ours = os.lstat(folder).st_uid == os.getuid() and not os.path.islink(folder)
-    except OSError as error:
-        raise from_os_error(error) from error
     if not is_ours:
         raise FirthianError(f"{folder} belongs to another user", hint="remove it, or set TMPDIR to your own folder")
     return folder
