@@ -125,14 +125,14 @@ class CountingContext:
         # Remote workers have their own memory.
         return (1 if self.executor.remote else self.executor.workers) + 2
 
-    def group_tokens(self, words: int) -> int:
+    def group_tokens(self, n_words: int) -> int:
         """Return the number of tokens that can be counted at once with what the fixed parts leave of the budget."""
-        in_flight = self._in_flight * (max(self.block_pairs, words) * BYTES_PER_PAIR + words * 9)
-        fixed = INTERPRETER_BYTES + in_flight + words * BYTES_PER_WORD
+        in_flight = self._in_flight * (max(self.block_pairs, n_words) * BYTES_PER_PAIR + n_words * 9)
+        fixed = INTERPRETER_BYTES + in_flight + n_words * BYTES_PER_WORD
         left = self.budget - fixed
         if left < self.budget // 16:
             check_fits(
-                f"counting {words:,} words",
+                f"counting {n_words:,} words",
                 max(fixed * MARGIN, self.budget + 1),
                 self.budget,
                 "lower `workers`",
@@ -247,24 +247,24 @@ def _count_local(
     spool: Spool, vocabulary: Vocabulary, options: WindowSettings, work: Path, context: CountingContext
 ) -> Iterator[RowBlock]:
     """Count group by group; yield the rows of a single group directly, else merge those of all groups from disk."""
-    words = len(vocabulary)
+    n_words = len(vocabulary)
     # The interrupted attempt may have had another budget: only the segments of its runs tell what is done.
-    runs = finished_runs(work, spool.sha256, words)
+    runs = finished_runs(work, spool.sha256, n_words)
     done = runs[-1].segments[1] if runs else 0
     context.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
-    for group in groups(spool, vocabulary, options, context.rereaders, context.group_tokens(words), skip=done):
-        blocks = count_blocks(group.stream, group.core, words, options.sides(), context.executor, context.block_pairs)
+    for group in groups(spool, vocabulary, options, context.rereaders, context.group_tokens(n_words), skip=done):
+        blocks = count_blocks(group.stream, group.core, n_words, options.sides(), context.executor, context.block_pairs)
         if group.segments == (0, spool.segments):
             return blocks
         runs.append(write_run(work, group.segments, spool.sha256, blocks))
         context.progress.advance(sum(size.tokens for size in spool.sizes[slice(*group.segments)]))
         del blocks, group
     context.progress.start("merging")
-    return _merged(_merge_rounds(runs, work, spool.sha256, words, context), words, context)
+    return _merged(_merge_rounds(runs, work, spool.sha256, n_words, context), n_words, context)
 
 
 def _merge_rounds(
-    runs: list[DiskRun], folder: Path, corpus: str, words: int, context: CountingContext
+    runs: list[DiskRun], folder: Path, corpus: str, n_words: int, context: CountingContext
 ) -> list[DiskRun]:
     """Merge neighboring runs until few enough are left to open together."""
     while len(runs) > OPEN_RUNS:
@@ -275,16 +275,16 @@ def _merge_rounds(
                 fewer += batch
                 continue
             segments = (batch[0].segments[0], batch[-1].segments[1])
-            fewer.append(write_run(folder, segments, corpus, _merged(batch, words, context)))
+            fewer.append(write_run(folder, segments, corpus, _merged(batch, n_words, context)))
             for run in batch:
                 shutil.rmtree(run.folder)
         runs = fewer
     return runs
 
 
-def _merged(runs: list[DiskRun], words: int, context: CountingContext) -> Iterator[RowBlock]:
+def _merged(runs: list[DiskRun], n_words: int, context: CountingContext) -> Iterator[RowBlock]:
     sizes = np.sum([np.diff(run.pointers) for run in runs], axis=0)
-    return merge_blocks(runs, sizes, words, context.executor, context.block_pairs)
+    return merge_blocks(runs, sizes, n_words, context.executor, context.block_pairs)
 
 
 def _record(job: CountJob, spool: Spool, result: VocabularyResult, phrases: int) -> dict[str, Any]:

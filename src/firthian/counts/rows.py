@@ -46,8 +46,8 @@ def joined(blocks: Sequence[RowBlock]) -> RowBlock:
 class Scratch(threading.local):
     """A dense row of sums and a bit for each of its entries, for each thread its own; cleared between uses."""
 
-    def __init__(self, words: int) -> None:
-        self.arrays = np.zeros(words, dtype=np.int64), np.zeros(-(-words // 64), dtype=np.uint64)
+    def __init__(self, n_words: int) -> None:
+        self.arrays = np.zeros(n_words, dtype=np.int64), np.zeros(-(-n_words // 64), dtype=np.uint64)
 
 
 class Runs(Protocol):
@@ -81,7 +81,7 @@ def cut_rows(most_pairs: Array, block_pairs: int = BLOCK_PAIRS, also: Sequence[i
 def count_blocks(
     stream: Array,
     core: tuple[int, int],
-    words: int,
+    n_words: int,
     sides: tuple[Array, Array],
     executor: Executor,
     block_pairs: int = BLOCK_PAIRS,
@@ -94,11 +94,11 @@ def count_blocks(
     """
     from firthian.kernels import windows as kernel
 
-    begin, end = rows or (0, words)
-    index = _index(stream, core, words, (begin, end), executor)
-    most_pairs = np.minimum(words, np.diff(index[0]) * sum(side.size for side in sides))
+    begin, end = rows or (0, n_words)
+    index = _index(stream, core, n_words, (begin, end), executor)
+    most_pairs = np.minimum(n_words, np.diff(index[0]) * sum(side.size for side in sides))
     ends = offsets(most_pairs)
-    scratch = Scratch(words)
+    scratch = Scratch(n_words)
 
     def count(block: tuple[int, int]) -> RowBlock:
         first, last = block
@@ -118,7 +118,7 @@ def _filled(out: tuple[Array, Array, Array], used: int) -> RowBlock:
 
 
 def _index(
-    stream: Array, core: tuple[int, int], words: int, rows: tuple[int, int], executor: Executor
+    stream: Array, core: tuple[int, int], n_words: int, rows: tuple[int, int], executor: Executor
 ) -> tuple[Array, Array]:
     """Return where each word of ``rows`` occurs in the core: positions ``[pointers[w]:pointers[w + 1]]``, ascending.
 
@@ -130,14 +130,14 @@ def _index(
     pieces = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
     def occurrences(piece: tuple[int, int]) -> Array:
-        counts = np.zeros(words, dtype=np.int64)
+        counts = np.zeros(n_words, dtype=np.int64)
         kernel.histogram(stream[piece[0] : piece[1]], counts)
         return counts
 
     counts = np.stack(list(executor.map(occurrences, pieces)))
     counts[:, : rows[0]] = counts[:, rows[1] :] = 0
     pointers = offsets(counts.sum(axis=0))
-    fills = pointers[:-1] + np.concatenate([np.zeros((1, words), dtype=np.int64), np.cumsum(counts, axis=0)[:-1]])
+    fills = pointers[:-1] + np.concatenate([np.zeros((1, n_words), dtype=np.int64), np.cumsum(counts, axis=0)[:-1]])
     positions = np.empty(pointers[-1], dtype=np.int32)
 
     def place(number: int) -> None:
@@ -148,12 +148,12 @@ def _index(
 
 
 def merge_blocks(
-    runs: Sequence[Runs], row_sizes: Array, words: int, executor: Executor, block_pairs: int = BLOCK_PAIRS
+    runs: Sequence[Runs], row_sizes: Array, n_words: int, executor: Executor, block_pairs: int = BLOCK_PAIRS
 ) -> Iterator[RowBlock]:
     """Add several runs; ``row_sizes`` is the number of pairs of each row in all runs together."""
     from firthian.kernels import windows as kernel
 
-    scratch = Scratch(words)
+    scratch = Scratch(n_words)
 
     def merge(block: tuple[int, int]) -> RowBlock:
         first, last = block
@@ -162,7 +162,7 @@ def merge_blocks(
         pointers = np.stack([part[0] + begin for part, begin in zip(parts, begins[:-1], strict=True)])
         columns_in = np.concatenate([part[1] for part in parts])
         sums_in = np.concatenate([part[2] for part in parts])
-        room = int(np.minimum(row_sizes[first:last], words).sum())
+        room = int(np.minimum(row_sizes[first:last], n_words).sum())
         out = _room(last - first, room)
         return _filled(out, kernel.merge_rows(pointers, columns_in, sums_in, scratch.arrays, out))
 
@@ -172,7 +172,7 @@ def merge_blocks(
 class DiskRun(MemoryRun):
     """Integer sums of some segments of the corpus, in files that are mapped when read."""
 
-    def __init__(self, folder: Path, corpus: str, words: int | None = None) -> None:
+    def __init__(self, folder: Path, corpus: str, n_words: int | None = None) -> None:
         """Open a run; raise if it is damaged, of another corpus, or has another number of words."""
         artifact = RUN.read(folder)
         record, arrays = artifact.record, artifact.arrays
@@ -190,7 +190,7 @@ class DiskRun(MemoryRun):
         types = [array.dtype.str for array in (self.pointers, self.columns, self.sums)]
         if (
             types != ["<i8", "<i4", "<i8"]
-            or words not in (None, rows)
+            or n_words not in (None, rows)
             or not 0 <= first < last
             or self.sums.shape != self.columns.shape
             or not rows_fit(self.pointers, self.columns, rows, rows)
@@ -221,7 +221,7 @@ def write_run(folder: Path, segments: tuple[int, int], corpus: str, blocks: Iter
     return DiskRun(target, corpus)
 
 
-def finished_runs(folder: Path, corpus: str, words: int) -> list[DiskRun]:
+def finished_runs(folder: Path, corpus: str, n_words: int) -> list[DiskRun]:
     """Return the runs of an interrupted attempt that cover the beginning of the corpus once; remove all others.
 
     A merged run may still exist beside its parts; the longest one from each segment is used.
@@ -230,7 +230,7 @@ def finished_runs(folder: Path, corpus: str, words: int) -> list[DiskRun]:
     useless: list[Path] = []
     for path in sorted(folder.glob("run-*")):
         try:
-            run = DiskRun(path, corpus, words)
+            run = DiskRun(path, corpus, n_words)
         except FirthianError:
             useless.append(path)
             continue

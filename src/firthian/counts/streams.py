@@ -154,9 +154,9 @@ def count_remote(
     On one machine all cores count the rows of one group after another. Here a task counts some rows of a group with the
     same kernels, and the sums of all groups are added in a tree. Sums are integers, so the bytes are the same.
     """
-    words = len(vocabulary)
+    n_words = len(vocabulary)
     sides = options.sides()
-    most_pairs = np.minimum(words, vocabulary.counts * sum(side.size for side in sides))
+    most_pairs = np.minimum(n_words, vocabulary.counts * sum(side.size for side in sides))
     streams = _select_remote(spool, vocabulary, options, executor)
     groups = _group_remote(streams, min(group_tokens, GROUP_TOKENS), executor.workers, options.window)
     parts = _parts(vocabulary.counts, -(-TASKS_PER_WORKER * executor.workers // len(groups)))
@@ -169,7 +169,7 @@ def count_remote(
         streams_, tail, head, part = item
         stream = np.concatenate([tail, *(handle.get() for handle in streams_), head])
         core = (tail.size, stream.size - head.size)
-        blocks = count_blocks(stream, core, words, sides, Threads(1), cuts=cuts, rows=parts[part])
+        blocks = count_blocks(stream, core, n_words, sides, Threads(1), cuts=cuts, rows=parts[part])
         sums = tuple(_by_range(blocks, within[part]))
         return sums + (None,) * (pieces - len(sums))
 
@@ -189,11 +189,11 @@ def count_remote(
     while len(runs) > GROUPS_AT_ONCE:
         batches = [runs[first : first + GROUPS_AT_ONCE] for first in range(0, len(runs), GROUPS_AT_ONCE)]
         sums = [[run[number] for run in batch] for batch in batches for number in range(len(ranges))]
-        done = [handle for (handle,) in executor.map_handles(lambda item: (_add(item, words),), sums, 1)]
+        done = [handle for (handle,) in executor.map_handles(lambda item: (_add(item, n_words),), sums, 1)]
         runs = [done[at : at + len(ranges)] for at in range(0, len(done), len(ranges))]
     progress.start("merging")
     return executor.map(
-        lambda item: _add(item, words), [[run[number] for run in runs] for number in range(len(ranges))]
+        lambda item: _add(item, n_words), [[run[number] for run in runs] for number in range(len(ranges))]
     )
 
 
@@ -256,11 +256,11 @@ def _by_range(blocks: Iterator[RowBlock], ranges: list[tuple[int, int]]) -> Iter
         yield joined(parts)
 
 
-def _add(handles: Sequence[Handle[RowBlock]], words: int) -> RowBlock:
+def _add(handles: Sequence[Handle[RowBlock]], n_words: int) -> RowBlock:
     """Add up the same rows of several groups."""
     blocks = [handle.get() for handle in handles]
     if len(blocks) == 1:
         return blocks[0]
     runs = [MemoryRun(offsets(block.sizes), block.columns, block.sums) for block in blocks]
     sizes = np.sum([block.sizes for block in blocks], axis=0)
-    return joined(list(merge_blocks(runs, sizes, words, Threads(1))))
+    return joined(list(merge_blocks(runs, sizes, n_words, Threads(1))))
