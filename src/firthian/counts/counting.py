@@ -171,7 +171,8 @@ def count_into(job: CountJob, work: Path, target: Path, context: CountingContext
     try:
         spool, result, record = prepare(job, work, context)
         job.options.check_sums(int(result.vocabulary.counts[0]))
-        _count_spool(spool, result, job.options, work, target, record, context)
+        blocks = _count_windows(spool, result.vocabulary, job.options, work, context)
+        write_counts(target, blocks, result.vocabulary, job.options, record)
     except (FirthianError, OSError):
         remove(target)
         if not resumed:
@@ -211,7 +212,8 @@ def _join_phrases(spool: Spool, options: PhraseOptions, context: CountingContext
         folder = spool.folder / f"phrases-{number}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        _count_spool(spool, result, adjacent, folder, folder, {}, context)
+        blocks = _count_windows(spool, result.vocabulary, adjacent, folder, context)
+        write_counts(folder, blocks, result.vocabulary, adjacent, {})
         bigrams = Counts.load(folder, verify=False)
         # A window of one word to the left: X[i, j] counts j directly before i.
         first, second = np.asarray(bigrams.indices), bigrams.rows_of(0, len(bigrams.vocabulary))
@@ -223,36 +225,20 @@ def _join_phrases(spool: Spool, options: PhraseOptions, context: CountingContext
     return spool, number_found
 
 
-def _count_spool(
-    spool: Spool,
-    result: VocabularyResult,
-    options: WindowSettings,
-    work: Path,
-    target: Path,
-    record: dict[str, Any],
-    context: CountingContext,
-) -> None:
-    """Count a tokenized corpus and write the result."""
-    vocabulary = result.vocabulary
-    context.progress.start("counting windows", spool.tokens)
-    if context.executor.remote:
-        group_tokens = context.group_tokens(len(vocabulary))
-        blocks = count_remote(spool, vocabulary, options, context.executor, group_tokens, context.progress)
-    else:
-        blocks = _count_local(spool, vocabulary, options, work, context)
-    write_counts(target, blocks, vocabulary, options, record)
-
-
-def _count_local(
+def _count_windows(
     spool: Spool, vocabulary: Vocabulary, options: WindowSettings, work: Path, context: CountingContext
 ) -> Iterator[RowBlock]:
-    """Count group by group; yield the rows of a single group directly, else merge those of all groups from disk."""
+    """Count on a cluster, or group by group; yield the rows of a single group directly, else merge all from disk."""
     n_words = len(vocabulary)
+    group_tokens = context.group_tokens(n_words)
+    context.progress.start("counting windows", spool.tokens)
+    if context.executor.remote:
+        return count_remote(spool, vocabulary, options, context.executor, group_tokens, context.progress)
     # The interrupted attempt may have had another budget: only the segments of its runs tell what is done.
     runs = finished_runs(work, spool.sha256, n_words)
     done = runs[-1].segments[1] if runs else 0
     context.progress.advance(sum(size.tokens for size in spool.sizes[:done]))
-    for group in groups(spool, vocabulary, options, context.rereaders, context.group_tokens(n_words), skip=done):
+    for group in groups(spool, vocabulary, options, context.rereaders, group_tokens, skip=done):
         blocks = count_blocks(group.stream, group.core, n_words, options.sides(), context.executor, context.block_pairs)
         if group.segments == (0, spool.segments):
             return blocks
