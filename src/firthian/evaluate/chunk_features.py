@@ -18,9 +18,6 @@ from firthian.errors import FirthianError, require
 from firthian.evaluate.words import spelling
 from firthian.vectors.rows import dense_rows
 
-#: Names of binary features, or names with values; one entry per word of a sentence.
-Features = list[list[str]] | list[dict[str, float]]
-
 _AROUND = (-2, -1, 0, 1, 2)
 
 #: Coordinates are scaled to this standard deviation, the best of Turian et al. (2010).
