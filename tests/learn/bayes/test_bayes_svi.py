@@ -327,7 +327,7 @@ def test_a_stream_that_ends_early_is_reported_and_saved(tmp_path, feed):
     (["-m", "svd"], "svd cannot learn from a stream"),
     (["-m", "bayes-svi", "--epochs", "2"], "a stream is read only once"),
     (["-m", "bayes-svi", "--max-vocab", "5"], "--max-vocab needs the whole text"),
-    (["-m", "bayes-svi", "--dim", "auto"], "bayes-svi cannot choose the vector size"),
+    (["-m", "bayes-svi", "--dim", "auto"], "bayes-svi cannot choose --dim"),
     (["-m", "bayes-svi", "--negative", "0"], "without negative events"),
     (["-m", "bayes-svi", "--resume"], "--resume has no effect on a stream"),
     (["-m", "bayes-svi", "--memory", "1GB"], "--memory has no effect on a stream"),
