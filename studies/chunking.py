@@ -38,6 +38,8 @@ within two positions, and their pairs and triples (*baseline*), optionally with 
 Turian et al. (2010): 1,000 of the 8,936 training sentences are held out to choose the l2 weight (*development*), then the
 CRF is retrained on all of them (*test*). Scores are F1 of whole chunks, as in conlleval, in percent. The thesis does not list
 pairs and triples among its features, and does not retrain on the 1,000 sentences.
+Features are paired with the labels they occur with in training (CRFsuite's default), and in the row *all states* with every
+label.
 *columns*: the prefixes of Brown clusters' bit strings; *clusters*: k-means clusters of 50, 200 and 1,000; *extremes*: the
 dimensions in which a word is an outlier; *dense*: coordinates. Ours are trained on {corpus} and the text of the training
 sentences.
@@ -46,9 +48,28 @@ sentences.
 ## The thesis
 
 {theirs}
+{states}
 ## Which claims hold
 
 {claims}
+"""
+
+
+STATES_TEXT = """The thesis's baseline is that of Turian et al. Ours is {few} if a feature has a weight only for the labels
+it occurs with in training, and {every} if it has one for every label, so that it can also count against a label. The
+development set slightly prefers this ({every_dev} versus {few_dev}), and it is the default of the suite `chunking`
+(`states=all`). The l2 weight and the number of iterations explain little: with observed features only, trained to
+convergence on all sentences, c2 of 0.05, 0.125 and 0.5 scores 93.62, 93.65 and 93.65 on the test set, and stochastic
+gradients (c2 of 0.05) 93.66.
+
+The row *all states* and these four figures come from a separate script with the features and split of this study, not from
+the study itself, and are rounded. That row has up to 150 iterations, the others had 100. The cause was looked for on the
+test set, among these settings, so the agreement to the last digit is partly luck. The rows with vectors have not been run
+with all states.
+
+The thesis reaches that baseline with an l2 constant of 0.05 instead of the 2 or 3.2 of Turian et al., and calls this a
+mystery. A possible reason, not checked: if theirs is the standard deviation σ of a Gaussian prior, CRFsuite's c2 is 1/2σ²,
+which is 0.049 for σ = 3.2.
 """
 
 
@@ -71,12 +92,12 @@ def vectors_of(name: str, quick: bool) -> Any:
     return ft.load(folder)
 
 
-def row(name: str, style: str, quick: bool, l2: str) -> dict[str, Any]:
+def row(name: str, style: str, quick: bool, l2: str, states: str) -> dict[str, Any]:
     """Run the baseline (without a name) or the baseline with vectors, and time it."""
     cut: dict[str, Any] = {"train_sentences": 400, "test_sentences": 200} if quick else {}
     vectors, training = timed(lambda: vectors_of(name, quick) if name else None)
     found, seconds = timed(
-        lambda: chunking.run(vectors, style=style if name else "auto", baseline=not name, l2=l2, **cut)
+        lambda: chunking.run(vectors, style=style if name else "auto", baseline=not name, l2=l2, states=states, **cut)
     )
     return {**found["with_vectors" if name else "baseline"], "seconds": seconds, "training_seconds": training}
 
@@ -84,14 +105,15 @@ def row(name: str, style: str, quick: bool, l2: str) -> dict[str, Any]:
 def main(given: Sequence[str] | None = None) -> None:
     parser = arguments(__doc__)
     parser.add_argument("--l2", help="weights to choose from (0.2+0.5+1; quick: 0.5)")
-    parser.add_argument("--rows", default="", help="such as baseline,sgns/clusters; all without")
+    parser.add_argument("--rows", default="", help="such as baseline;sgns/clusters; all if omitted")
     chosen = parser.parse_args(given)
     study, l2 = Study.of("chunking", chosen), chosen.l2 or ("0.5" if chosen.quick else "0.2+0.5+1")
     names = [("", "baseline"), *ROWS[: 2 if chosen.quick else None]]
-    wanted = {"/".join(filter(None, pair)): pair for pair in names}
-    for key, (name, style) in wanted.items():
-        if not chosen.page and (not chosen.rows or key in chosen.rows.split(",")):
-            study.row(key, functools.partial(row, name, style, chosen.quick, l2))
+    wanted = {"/".join(filter(None, pair)): (*pair, "observed") for pair in names}
+    wanted["baseline, all states"] = ("", "baseline", "all")
+    for key, (name, style, states) in wanted.items():
+        if not chosen.page and (not chosen.rows or key in chosen.rows.split(";")):
+            study.row(key, functools.partial(row, name, style, chosen.quick, l2, states))
     rows = study.rows
     ours = [
         [
@@ -107,9 +129,24 @@ def main(given: Sequence[str] | None = None) -> None:
             corpus="its first 10 MB" if chosen.quick else "enwiki17m",
             ours=table(["features", "development", "test", "l2"], ours),
             theirs=table(["features", "development", "test"], [[name, *pair] for name, pair in PAPER.items()]),
+            states=states_text(rows),
             claims=claims(rows),
         )
     )
+
+
+def states_text(rows: dict[str, Any]) -> str:
+    """Explain the baseline of the thesis by the features that its CRF pairs with labels."""
+    few, every = rows.get("baseline"), rows.get("baseline, all states")
+    if not few or not every:
+        return ""
+    figures = {
+        "few": few["f1"],
+        "few_dev": few["development_f1"],
+        "every": every["f1"],
+        "every_dev": every["development_f1"],
+    }
+    return STATES_TEXT.format(**{name: f"{100 * f1:.2f}" for name, f1 in figures.items()})
 
 
 def claims(rows: dict[str, Any]) -> str:
@@ -117,7 +154,7 @@ def claims(rows: dict[str, Any]) -> str:
     if "baseline" not in rows or len(rows) < 2:
         return "No row with vectors has been run yet.\n"
     clusters, vectors = (
-        {key: found for key, found in rows.items() if key != "baseline" and key.startswith("brown/") == brown}
+        {key: found for key, found in rows.items() if "/" in key and key.startswith("brown/") == brown}
         for brown in (True, False)
     )
     lines = []

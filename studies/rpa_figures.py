@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from firthian.adapt.documents import Examples, scale
-from firthian.adapt.learner import Ensemble, Rule, predict_codes
+from firthian.adapt.documents import Examples
+from firthian.adapt.learner import INNER, Ensemble, Rule, predict_codes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -28,38 +29,33 @@ def synthetic(n: int, p: int, sigma: float, seed: int) -> tuple[Any, Array, Arra
     return X, np.repeat([1, 0], n // 2), noisy.astype(np.float32)
 
 
-def accuracy_at(sigma: float, seed: int, scaled: bool, checks: tuple[int, ...]) -> tuple[float, float]:
-    """Return the test accuracy of PA and RPA at one noise level, their parameters chosen on the development part.
-
-    ``scaled`` documents have vectors of length 1 at the start, as those of section 5 of the paper and of our classifiers.
-    """
+def accuracy_at(sigma: float, seed: int, inner: str, lams: Sequence[float], checks: tuple[int, ...]) -> float:
+    """Return the test accuracy at one noise level; C, lam and passes are chosen on the development part."""
     X, y, base = synthetic(500, 1000, sigma, seed)
-    if scaled:
-        X = scale(X, base, "embedding", 0.0).matrix
     order = np.random.default_rng([seed, 7]).permutation(500)
     train, dev, test = order[:400], order[400:450], order[450:]
     seen, everything = Examples(X[train], np.zeros(400)), Examples(X, np.zeros(500))
-    results = []
-    for lams in ([np.inf], [10.0**k for k in range(-2, 3)]):
-        best = (-1.0, 0.0)
-        for C in (0.1, 0.5, 1.0, 2.0, 10.0):
-            for lam in lams:
-                random = np.random.default_rng([seed, 9])
-                ensemble = Ensemble(base, 2, one_hot=False)
-                for before, number in pairwise((0, *checks)):
-                    orders = [random.permutation(400) for _ in range(before, number)]
-                    ensemble.learn(seen, y[train], C, None, Rule(lam, averaged=False), orders)
-                    found = predict_codes(ensemble.decide(everything, False)) == y
-                    best = max(best, (float(found[dev].mean()), float(found[test].mean())), key=lambda pair: pair[0])
-        results.append(best[1])
-    return results[0], results[1]
+    best = (-1.0, 0.0)
+    for C, lam in itertools.product((0.1, 0.5, 1.0, 2.0, 10.0), lams):
+        random = np.random.default_rng([seed, 9])
+        ensemble = Ensemble(base, 2, one_hot=False)
+        for before, number in itertools.pairwise((0, *checks)):
+            orders = [random.permutation(400) for _ in range(before, number)]
+            ensemble.learn(seen, y[train], C, None, Rule(lam, inner, averaged=False), orders)
+            right = predict_codes(ensemble.decide(everything, False)) == y
+            best = max(best, (float(right[dev].mean()), float(right[test].mean())), key=lambda pair: pair[0])
+    return best[1]
 
 
-def noise_level(sigma: float, scaled: bool, quick: bool) -> dict[str, float]:
-    """Return the mean accuracies of PA and RPA over several draws."""
+def noise_level(sigma: float, quick: bool) -> dict[str, float]:
+    """Return the mean accuracies of PA and of RPA by each way to solve one example, over several draws."""
     seeds, checks = (2, (1, 5)) if quick else (10, (1, 5, 10, 50))
-    pairs = [accuracy_at(sigma, seed, scaled, checks) for seed in range(seeds)]
-    return {"pa": float(np.mean([a for a, _ in pairs])), "rpa": float(np.mean([b for _, b in pairs]))}
+    lams = [10.0**k for k in range(-2, 3)]
+    ways = {"pa": ("anchored", [np.inf]), **{inner: (inner, lams) for inner in INNER}}
+    return {
+        name: float(np.mean([accuracy_at(sigma, seed, *way, checks) for seed in range(seeds)]))
+        for name, way in ways.items()
+    }
 
 
 def draw_noise(curves: dict[str, dict[float, float]], path: Path) -> None:
@@ -83,12 +79,19 @@ def draw_planes(path: Path) -> None:
     order = np.random.default_rng(5).permutation(200)
     train = order[:160]
     figure = Figure(figsize=(10, 4.4), layout="constrained")
-    for axes, lam, title in zip(figure.subplots(1, 2), (np.inf, 0.01), ("PA", "RPA"), strict=True):
+    # The paper's C = 100 and lam = 0.5. PA has no step of Phi.
+    for axes, lam, title in zip(figure.subplots(1, 2), (np.inf, 0.5), ("PA", "RPA"), strict=True):
         ensemble = Ensemble(base, 2, one_hot=False)
+        inner = "phi-first" if lam == 0.5 else "anchored"
         random = np.random.default_rng(1)
         examples = Examples(X[train], np.zeros(160))
         ensemble.learn(
-            examples, y[train], 0.1, None, Rule(lam, averaged=False), [random.permutation(160) for _ in range(10)]
+            examples,
+            y[train],
+            100.0,
+            None,
+            Rule(lam, inner, averaged=False),
+            [random.permutation(160) for _ in range(10)],
         )
         places = X @ ensemble.learners[0].embedding(False)
         w = ensemble.learners[0].w

@@ -118,6 +118,19 @@ def test_words_are_spelled_as_the_vectors_spell_them(style):
             assert [len(more) > len(less) for more, less in zip(made(sentence), plain, strict=True)] == [True, True]
 
 
+@pytest.mark.slow
+@pytest.mark.realdata
+def test_the_baseline_is_the_published_one():
+    from firthian.datasets import data_folder
+
+    pytest.importorskip("pycrfsuite")
+    folder = data_folder()
+    if folder is None or not (folder / "chunking" / "conll2000-train.txt").is_file():
+        pytest.skip("the folder of real data is not here (set FIRTHIAN_DATA)")
+    # Turian et al. (2010): 93.79. Without weights for labels that a feature never occurs with it is 93.6.
+    assert chunking.run(None, l2="0.5")["baseline"]["f1"] > 0.937
+
+
 def test_chunking_says_what_is_wrong(made_data):
     with pytest.raises(FirthianError, match="unknown style 'cluster': did you mean clusters"):
         chunking.run(None, style="cluster")
@@ -180,6 +193,7 @@ def test_suites_have_options_of_their_own(made_data, tmp_path, monkeypatch, two_
         ("chunking:tasks=comp", "no chosen suite has an option tasks"),
         ("chunking:l2", "expected option=value"),
         ("chunking:l2=x", "l2 must be numbers"),
+        ("chunking:states=some", "unknown states 'some'"),
         ("chunking:train_sentences=few", "train_sentences must be an integer"),
         ("classification:cv=much", "cv must be an integer"),
         ("classification:grid=huge", "unknown grid 'huge'"),

@@ -97,7 +97,7 @@ SUITES = {
         Suite("similarity", "firthian.evaluate.similarity"),
         Suite("analogy", "firthian.evaluate.analogy"),
         Suite("classification", "firthian.evaluate.classification", ("tasks", "methods", "cv", "grid")),
-        Suite("chunking", "firthian.evaluate.chunking", ("l2", "style", "train_sentences", "test_sentences")),
+        Suite("chunking", "firthian.evaluate.chunking", ("l2", "style", "states", "train_sentences", "test_sentences")),
     )
 }
 
