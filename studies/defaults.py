@@ -15,7 +15,7 @@ from studies.common import HELD_OUT, SHORT, Study, arguments, corpus_path, score
 DIMENSION = 150
 
 #: Recipes that need more than a corpus, or that other studies are about.
-LEFT_OUT = ("semf", "emf-amemf", "bayes-svi", "sparse")
+LEFT_OUT = ("semf", "sgns-iwlrls", "emf-amemf", "bayes-svi", "sparse")
 
 #: Full covariances cost the cube of the dimension; HAL and Brown clusters choose their own.
 OWN_SIZE = ("bayes", "ppmi", "sppmi", "hal", "brown")

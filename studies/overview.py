@@ -23,7 +23,7 @@ class Entry:
 
 ENTRIES = (
     Entry("psdvec", "PSDVec: Li, Zhu and Miao 2015", "Table 2", large="70 M tokens"),
-    Entry("iwlrls", "Exponential families: Baer, Seto and Wells", "Tables 2 to 6, Figure 1"),
+    Entry("iwlrls", "Exponential families: Baer, Seto and Wells", "Tables 1 to 6, Figure 1"),
     Entry("emf", "EMF and SEMF: Li, Xu, Tian, Jiang, Zhong and Chen 2015", "Tables 1 and 2"),
     Entry("bayes", "Bayesian vectors: Sakaya 2015", "Figures 1, 3, 7, 8, 10 to 16, Tables 2, 4, 5, 7"),
     Entry("rpa", "RPA: Denis and Ralaivola", "Tables 1 to 4, Figures 1 and 2"),

@@ -76,10 +76,22 @@ def pair_loss(name: str, parameter: float, x: float, eta: float, rho: float) -> 
     return (x + parameter) * math.log(1 + mu / parameter) - x * eta
 
 
+def truncated_loss(family: Any, x: float, eta: float) -> float:
+    """Return the loss of a family whose weights are constant from a mean of e^top on: the integral of h·(mu - x)/mu."""
+    low = min(eta, family.top)
+    rest = (eta - low) + x * (math.exp(-eta) - math.exp(-low))
+    return pair_loss(family.name, family.parameter, x, low, 0.0) + float(family.weight(math.exp(family.top))) * rest
+
+
 def total_loss(family: Any, x: Array, u: Array, c: Array, a: Array, b: Array, rho: Array) -> float:
     """Return the loss of all pairs."""
+    def one(x: float, eta: float, rho: float) -> float:
+        if math.isfinite(family.top):
+            return truncated_loss(family, x, eta)
+        return pair_loss(family.name, family.parameter, x, eta, rho)
+
     return math.fsum(
-        pair_loss(family.name, family.parameter, x[i, j], u[i] @ c[j] + a[i] + b[j], rho[i, j])
+        one(x[i, j], u[i] @ c[j] + a[i] + b[j], rho[i, j])
         for i in range(len(x))
         for j in range(x.shape[1])
     )

@@ -94,6 +94,69 @@ def adagrad_steps(cell: Cell, words: Parameters, contexts: Parameters, alpha: np
         context_bias[j, 1] += step * step
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+def adagrad_batches(
+    cell: Cell,
+    words: Parameters,
+    contexts: Parameters,
+    word_ridge: Array,
+    context_ridge: Array,
+    alpha: np.float32,
+    batch: int,
+    parts: int,
+) -> None:
+    """Take one textbook Adagrad step per ``batch`` pairs: s grows by g², then the step is alpha·g/sqrt(s).
+
+    g sums f·r·c + ridge·u over the pairs of the batch, with the parameters at its start; the ridges are those of one pair.
+    """
+    rows, columns, targets, weights = cell
+    width = words[0].shape[1]
+    word_sums = np.empty((words[0].shape[0] // parts + 1, width + 1), dtype=np.float32)
+    context_sums = np.empty((contexts[0].shape[0] // parts + 1, width + 1), dtype=np.float32)
+    is_new_word, is_new_context = np.ones(len(word_sums), np.bool_), np.ones(len(context_sums), np.bool_)
+    for first in range(0, rows.size, batch):
+        last = min(first + batch, rows.size)
+        for p in range(first, last):
+            i, j = np.uint64(rows[p]), np.uint64(columns[p])
+            u, c = words[0][i], contexts[0][j]
+            u_sum, c_sum = word_sums[i // np.uint64(parts)], context_sums[j // np.uint64(parts)]
+            if is_new_word[i // np.uint64(parts)]:
+                is_new_word[i // np.uint64(parts)] = False
+                u_sum[:] = 0
+            if is_new_context[j // np.uint64(parts)]:
+                is_new_context[j // np.uint64(parts)] = False
+                c_sum[:] = 0
+            inner = np.float32(0)
+            for k in range(width):
+                inner += u[k] * c[k]
+            error = weights[p] * (inner + (words[2][i, 0] + contexts[2][j, 0] - targets[p]))
+            u_ridge, c_ridge = word_ridge[i], context_ridge[j]
+            for k in range(width):
+                u_sum[k] += error * c[k] + u_ridge * u[k]
+                c_sum[k] += error * u[k] + c_ridge * c[k]
+            u_sum[width] += error
+            c_sum[width] += error
+        for p in range(first, last):
+            adagrad_row(words, rows[p], word_sums, is_new_word, alpha, parts)
+            adagrad_row(contexts, columns[p], context_sums, is_new_context, alpha, parts)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+def adagrad_row(parameters: Parameters, row: int, sums: Array, is_new: Array, alpha: np.float32, parts: int) -> None:
+    """Step a row once along its sum of gradients; an infinite sum of squares fixes a bias."""
+    place, width = row // parts, sums.shape[1] - 1
+    if is_new[place]:
+        return
+    is_new[place] = True
+    vector, squares, bias, gradient = parameters[0][row], parameters[1][row], parameters[2][row], sums[place]
+    small = np.float32(1e-20)
+    for k in range(width):
+        squares[k] += gradient[k] * gradient[k]
+        vector[k] -= alpha * gradient[k] / np.sqrt(squares[k] + small)
+    bias[1] += gradient[width] * gradient[width]
+    bias[0] -= alpha * gradient[width] / np.sqrt(bias[1] + small)
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def squared_errors(cell: Cell, words: Parameters, contexts: Parameters) -> float:
     """Return the sum of f·r² over the pairs of a cell."""

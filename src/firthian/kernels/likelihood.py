@@ -19,14 +19,26 @@ NOTHING, QUADRATIC, UNSEEN = 0, 1, 2
 
 
 @njit(cache=True, nogil=True, inline="always")
-def pair_slopes(family: int, parameter: float, x: float, eta: float, rho: float) -> tuple[float, float]:
-    """Return the first derivative of a pair's loss by eta, and the expected second one."""
+def pair_slopes(family: int, parameter: float, x: float, eta: float, rho: float, top: float) -> tuple[float, float]:
+    """Return the first derivative of a pair's loss by eta, and the expected second one.
+
+    With a log link the weight of a mean above e^top is that of e^top, h(top), and the derivative is h(top)·(1 - x/mu).
+    """
     if family == BINOMIAL:
         sigma = 1 / (1 + np.exp(-eta))
         n = rho + x
         return n * sigma - x, n * sigma * (1 - sigma)
     if family == GAUSSIAN:
         return rho * (eta - x), rho
+    if eta > top:
+        limit = pair_slopes_below(family, parameter, 0.0, top)[1]
+        return limit * (1 - x * np.exp(-eta)), limit
+    return pair_slopes_below(family, parameter, x, eta)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def pair_slopes_below(family: int, parameter: float, x: float, eta: float) -> tuple[float, float]:
+    """Return the derivatives of families with a log link, for means below the limit."""
     if family == TWEEDIE:
         first = np.exp((2 - parameter) * eta)
         return first - x * np.exp((1 - parameter) * eta), first
@@ -38,13 +50,26 @@ def pair_slopes(family: int, parameter: float, x: float, eta: float, rho: float)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def pair_loss(family: int, parameter: float, x: float, eta: float, rho: float) -> float:
-    """Return a pair's loss, the negative log likelihood without terms that do not depend on eta."""
+def pair_loss(family: int, parameter: float, x: float, eta: float, rho: float, top: float) -> float:
+    """Return a pair's loss, the negative log likelihood without terms that do not depend on eta.
+
+    Above ``top`` it continues with the integral of ``pair_slopes``, h(top)·(eta + x/mu).
+    """
     if family == BINOMIAL:
         # (rho + x)·log(1 + e^eta) - x·eta, with the binomial's n = rho + x (EMF's Q)
         return (rho + x) * (max(eta, 0.0) + np.log1p(np.exp(-abs(eta)))) - x * eta
     if family == GAUSSIAN:
         return 0.5 * rho * (eta - x) ** 2
+    if eta > top:
+        limit = pair_slopes_below(family, parameter, 0.0, top)[1]
+        rest = (eta - top) + x * (np.exp(-eta) - np.exp(-top))
+        return pair_loss_below(family, parameter, x, top) + limit * rest
+    return pair_loss_below(family, parameter, x, eta)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def pair_loss_below(family: int, parameter: float, x: float, eta: float) -> float:
+    """Return the loss of families with a log link, for means below the limit."""
     if family == TWEEDIE:
         # mu^(2-p)/(2-p) - x·(mu^(1-p) - 1)/(1-p), mu = e^eta: the 1 keeps it small as p approaches 1
         power = parameter
@@ -155,6 +180,7 @@ def quadratic(
 def seen_rows(
     family: int,
     parameter: float,
+    top: float,
     indptr: Array,
     indices: Array,
     values: Array,
@@ -220,16 +246,22 @@ def seen_rows(
             is_fitted = held_out.size == 0 or not held_out[begin + p]
             if with_value:
                 if is_fitted:
-                    total += pair_loss(family, parameter, x, eta, rho)
-                if subtracted == UNSEEN:
+                    total += pair_loss(family, parameter, x, eta, rho, top)
+                if subtracted == UNSEEN and eta > top:
+                    total -= pair_loss(family, parameter, 0.0, eta, rho, top)
+                elif subtracted == UNSEEN:
                     total -= noise * unseen_terms(family, parameter, product)[0]
             if with_slope:
                 derivative, second = 0.0, 0.0
                 if is_fitted:
-                    derivative, second = pair_slopes(family, parameter, x, eta, rho)
+                    derivative, second = pair_slopes(family, parameter, x, eta, rho, top)
                 if subtracted == QUADRATIC:
                     derivative -= noise * (intercept + curvature * product)
                     second -= noise * curvature
+                elif subtracted == UNSEEN and eta > top:
+                    above = pair_slopes(family, parameter, 0.0, eta, rho, top)
+                    derivative -= above[0]
+                    second -= above[1]
                 elif subtracted == UNSEEN:
                     terms = unseen_terms(family, parameter, product)
                     derivative -= noise * terms[1]

@@ -11,10 +11,17 @@ from firthian.learn.likelihood import alternating, losses, updates
 from firthian.learn.likelihood import model as ef
 from firthian.learn.likelihood.alternating import Alternating, sweep
 from firthian.learn.likelihood.amemf import InnerLoop
-from firthian.learn.likelihood.families import Binomial, Gaussian, LogGaussian, NegativeBinomial, Poisson, Tweedie
-from firthian.learn.likelihood.iwlrls import IWLRLS, estimate_power
+from firthian.learn.likelihood.families import (
+    Binomial,
+    Gaussian,
+    LogGaussian,
+    NegativeBinomial,
+    Poisson,
+    Truncated,
+    Tweedie,
+)
+from firthian.learn.likelihood.iwlrls import IWLRLS
 from firthian.learn.likelihood.model import ExponentialFamily, Factors, NegativeSampling
-from firthian.learn.likelihood.pairs import HeldOut
 from firthian.learn.likelihood.semf import Supervised
 from firthian.learn.likelihood.squares import FirstProblem
 from firthian.learn.likelihood.updates import ConjugateGradients
@@ -32,6 +39,7 @@ FAMILIES = {
     "gaussian-log": (LogGaussian(), "both"),
     "poisson": (Poisson(), "both"),
     "tweedie": (Tweedie(1.25), "both"),
+    "truncated": (Truncated(Tweedie(1.25), 5.0), "both"),
     "negative-binomial": (NegativeBinomial(2.0), "both"),
     "binomial": (Binomial(), "none"),
 }
@@ -367,7 +375,7 @@ def test_small_corpora_take_shorter_steps_and_the_record_says_so():
 
 def test_multinomial_rows_sum_to_the_counts():
     matrix, counts = random_counts(20)
-    model = ef.poisson(counts, ALONE, bias="row")
+    model = ef.poisson(counts, ALONE, bias="base", truncate_weights="none")
     factors = model.start(DIMENSION)
     sweep(model, factors, losses.Exact(), updates.choose_update("newton"), 80, 1.0, ALONE)
     mu = np.exp(factors.words @ factors.contexts.T + factors.word_bias[:, np.newaxis] + factors.context_bias)
@@ -401,18 +409,77 @@ def test_more_iterations_fit_better_and_early_stop_keeps_the_best():
     assert validation[0] > min(validation)
 
 
-def test_the_power_is_estimated_on_held_out_pairs():
-    rng = np.random.default_rng(0)
-    mu = np.exp(rng.normal(1, 1, 20_000))
-    held = HeldOut(np.arange(20_000), np.zeros(20_000, dtype=int), mu * rng.gamma(50, 1 / 50, 20_000))
-    factors = Factors(np.log(mu)[:, np.newaxis], np.ones((1, 1)), np.zeros(20_000), np.zeros(1))
-    assert estimate_power(held, factors)[0] == 1.95  # gamma: the variance is a square of the mean
-    held = HeldOut(held.rows, held.columns, rng.poisson(mu * 50) + 1e-9)
-    factors = Factors(np.log(mu * 50)[:, np.newaxis], np.ones((1, 1)), np.zeros(20_000), np.zeros(1))
-    assert estimate_power(held, factors)[0] == 1.05
-    _, counts = random_counts(60)
-    solution = IWLRLS().solve(ef.tweedie(counts, ALONE, power="auto"), DIMENSION, ALONE)
-    assert 1 < solution.stats["power"] < 2
+def planted_tweedie(size, p, zeros, seed=0):
+    """Draw counts from a Tweedie model of rank 3 with a share of zeros, by P(0) and sums of gamma variables."""
+    rng = np.random.default_rng(seed)
+    u, c = rng.normal(0, 0.5, (2, size, 3))
+    eta = u @ c.T + np.add.outer(np.linspace(1, -1, size), np.linspace(1, -1, size))
+    low, high = -50.0, 50.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        mu = np.exp(eta + middle)
+        low, high = (middle, high) if np.exp(-(mu ** (2 - p)) / (2 - p)).mean() > zeros else (low, middle)
+    number = rng.poisson(mu ** (2 - p) / (2 - p))
+    draws = rng.gamma(np.maximum(number, 1e-9) * (2 - p) / (p - 1)) * (p - 1) * mu ** (p - 1)
+    return np.where(number > 0, draws, 0)
+
+
+@pytest.mark.parametrize(("p", "zeros"), [(1.1, 0.9), (1.25, 0.9), (1.5, 0.9), (1.75, 0.9)])
+def test_the_power_is_recovered_where_most_pairs_are_unseen(p, zeros):
+    matrix = planted_tweedie(300, p, zeros)
+    assert (matrix == 0).mean() == pytest.approx(zeros, abs=0.02)
+    vectors = ft.train(counts_of(matrix, context="left"), "tweedie", vector_size=3, power="auto", workers=1)
+    assert vectors.provenance.stats["power"] == pytest.approx(p, abs=0.05)
+
+
+@pytest.mark.parametrize("recipe", ["multinomial", "tweedie", "poisson"])
+def test_contexts_have_no_bias_with_bias_row(recipe, tmp_path):
+    """Everything the mean needs is saved: a word's means sum to its counts, as a multinomial's do."""
+    matrix, counts = random_counts(200)
+    vectors = ft.train(counts, recipe, vector_size=10, bias="row", iterations=8, unseen="exact")
+    vectors.save(tmp_path / "v")
+    saved = ft.load(tmp_path / "v")
+    assert "context_bias" not in saved.extras
+    eta = (2 * np.asarray(saved.matrix) - saved.contexts) @ saved.contexts.T + saved.extras["word_bias"][:, np.newaxis]
+    ratio = np.exp(eta).sum(axis=1) / matrix.sum(axis=1)
+    # a Poisson model with a bias for words only is a multinomial; for other families this holds roughly
+    assert np.abs(np.log(ratio)).max() < (0.01 if recipe != "tweedie" else 1)
+
+
+@pytest.mark.parametrize("bias", ["none", "base", "both"])
+def test_biases_that_are_fixed_are_saved_too(bias):
+    matrix, counts = random_counts(60)
+    vectors = ft.train(counts, "poisson", vector_size=3, bias=bias, iterations=6, truncate_weights="none")
+    eta = (2 * vectors.matrix - vectors.contexts) @ vectors.contexts.T + vectors.extras["word_bias"][:, np.newaxis]
+    mu = np.exp(eta + vectors.extras["context_bias"])
+    assert mu.sum() == pytest.approx(matrix.sum(), rel=0.15)
+
+
+def test_one_binomial_step_is_weighted_shifted_pmi():
+    """The first iteration of the binomial family: log(x/rho) with the weights x·rho/(x + rho), for both sides."""
+    matrix, counts = random_counts(20)
+    model = NegativeSampling(counts, ALONE, negative=3.0, ns_exponent=0.75)
+    noise = matrix.sum(axis=0) ** 0.75 / (matrix.sum(axis=0) ** 0.75).sum()
+    rho = 3 * np.outer(matrix.sum(axis=1), noise)
+    problem = FirstProblem(model)
+    for pairs, x, noise_share in ((problem.pairs, matrix, rho), (problem.transposed, matrix.T, rho.T)):
+        seen = pairs.row_ids(), pairs.indices
+        assert np.allclose(pairs.values, np.log(x[seen] / noise_share[seen]), rtol=1e-4, atol=1e-5)
+        assert np.allclose(pairs.weights, x[seen] * noise_share[seen] / (x + noise_share)[seen], rtol=1e-4)
+
+
+def test_iterations_of_the_binomial_family_approach_sgns_and_stop_early():
+    _, counts = random_counts(80)
+    model = NegativeSampling(counts, ALONE)
+    for solver in ("sweeps", "adagrad"):
+        more = IWLRLS(iterations=5, solver=solver, epochs=5).solve(model, DIMENSION, ALONE)
+        assert more.objective[-1] < more.stats["objective_at_start"]
+    stopped = ft.train(counts, "sgns-iwlrls", vector_size=4, iterations=8, early_stop=True)
+    validation = stopped.provenance.stats["held_out_loss"]
+    assert validation[stopped.provenance.stats["stopped_at"] - 1] == min(validation)
+    best = Alternating(epochs=40, step="newton").solve(model, DIMENSION, ALONE).objective[-1]
+    many = IWLRLS(iterations=40).solve(model, DIMENSION, ALONE).objective[-1]
+    assert many == pytest.approx(best, rel=0.02)
 
 
 def test_truncated_counts_and_the_diagonal():
@@ -438,11 +505,11 @@ def test_bad_input_is_reported():
     with pytest.raises(FirthianError, match="the binomial family does not support bias=both"):
         ExponentialFamily(counts, ALONE, Binomial(), "both")
     side = ef.NegativeSampling(counts, ALONE).side("words", ef.NegativeSampling(counts, ALONE).start(2))
-    with pytest.raises(FirthianError, match=r"unseen=exact needs .* for 20 words.*unseen=expanded"):
+    with pytest.raises(FirthianError, match=r"unseen=exact with 20 words needs .*unseen=expanded"):
         losses.Exact().gradient(side, Run(budget=1000), 1)
     for solver in (Alternating(unseen="exact"), Supervised(unseen="exact"), IWLRLS(iterations=2, unseen="exact")):
         # before the start, which takes long where there are many words
-        with pytest.raises(FirthianError, match=r"unseen=exact needs .* for 20 words.*unseen=expanded"):
+        with pytest.raises(FirthianError, match=r"unseen=exact with 20 words needs .*unseen=expanded"):
             solver.solve(_NoStart(counts), 2, Run(budget=1000))
     for name, option in (("tweedie", {"power": 0.5}), ("sgns", {"negative": -1}), ("tweedie", {"truncate_weights": 0})):
         with pytest.raises(FirthianError, match=next(iter(option))):

@@ -10,7 +10,18 @@ import scipy.stats
 
 from firthian.errors import FirthianError
 from firthian.kernels import likelihood as kernel
-from firthian.learn.likelihood.families import Binomial, Gaussian, LogGaussian, NegativeBinomial, Poisson, Tweedie
+from firthian.learn.likelihood.families import (
+    LOG,
+    Binomial,
+    Gaussian,
+    LogGaussian,
+    NegativeBinomial,
+    OwnFamily,
+    Poisson,
+    Truncated,
+    Tweedie,
+)
+from firthian.learn.likelihood.iwlrls import tweedie_logs
 from tests.reference import likelihood as twin
 
 FAMILIES = [Gaussian(), LogGaussian(), Poisson(), Tweedie(1.25), Tweedie(1.7), Binomial(), NegativeBinomial(2.0)]
@@ -106,7 +117,7 @@ def test_kernels_agree_with_the_family_and_with_the_slow_twin(family):
     rng = np.random.default_rng(0)
     for x, eta, rho in zip(rng.poisson(2, 30) * 1.0, rng.normal(0, 2, 30), rng.random(30), strict=True):
         assert np.isclose(family.loss(x, eta, rho), twin.pair_loss(family.name, family.parameter, x, eta, rho))
-        args = (family.code, family.parameter, x, eta, rho)
+        args = (family.code, family.parameter, x, eta, rho, family.top)
         assert np.isclose(kernel.pair_loss(*args), family.loss(x, eta, rho))
         slope, curvature = kernel.pair_slopes(*args)
         assert np.isclose(slope, family.slope(x, eta, rho))
@@ -145,3 +156,61 @@ def test_bad_parameters_are_reported():
             Tweedie(power)
     with pytest.raises(FirthianError, match="theta"):
         NegativeBinomial(0.0)
+
+
+@pytest.mark.parametrize("family", [Poisson(), Tweedie(1.25), NegativeBinomial(2.0)], ids=lambda family: family.name)
+def test_truncated_weights_have_a_loss_whose_derivative_they_are(family):
+    """h = h(min(mu, x_max)) and the slope h·(mu - x)/mu, on both sides of the limit, in the kernels too."""
+    cut = Truncated(family, 5.0)
+    eta, step = np.log(np.array([0.5, 4.9, 5.1, 40.0])), 1e-6
+    mu = np.exp(eta)
+    expected = family.weight(np.minimum(mu, 5.0))
+    assert np.allclose(cut.weight(mu), expected)
+    assert np.allclose(cut.curvature(X, eta), expected)
+    assert np.allclose(cut.slope(X, eta), expected * (mu - X) / mu)
+    assert np.allclose(cut.slope(X, eta), (cut.loss(X, eta + step) - cut.loss(X, eta - step)) / (2 * step), atol=1e-6)
+    for x, one in zip(X, eta, strict=True):
+        args = (cut.code, cut.parameter, x, one, 0.0, cut.top)
+        assert np.isclose(kernel.pair_loss(*args), cut.loss(x, one))
+        assert np.allclose(kernel.pair_slopes(*args), (cut.slope(x, one), cut.curvature(x, one)))
+
+
+@pytest.mark.parametrize(("p", "phi", "mu"), [(1.1, 1.0, 0.3), (1.5, 0.5, 2.0), (1.8, 2.0, 1.0), (1.5, 0.01, 3.0)])
+def test_tweedie_densities_and_p_of_zero_are_those_of_sums_of_gammas(p, phi, mu):
+    """P(0) and the density integrate to 1, with mean mu and variance phi·mu^p."""
+    x = np.concatenate([np.geomspace(1e-12, 1e-3, 2000)[:-1], np.geomspace(1e-3, 60 * max(mu, phi), 20_000)])
+    density = np.exp(tweedie_logs(p, x, np.full(x.size, mu), phi))
+    zero = math.exp(-(mu ** (2 - p)) / (phi * (2 - p)))
+    assert np.exp(tweedie_logs(p, np.zeros(1), np.array([mu]), phi))[0] == pytest.approx(zero)
+    assert zero + np.trapezoid(density, x) == pytest.approx(1, abs=0.01)
+    assert np.trapezoid(density * x, x) == pytest.approx(mu, rel=0.01)
+    assert np.trapezoid(density * (x - mu) ** 2, x) + zero * mu**2 == pytest.approx(phi * mu**p, rel=0.02)
+
+
+def own(power=1.25, **changed):
+    """Tweedie's family, written by hand."""
+
+    def variance(mu):
+        return mu**power
+
+    def loss(x, eta):
+        return np.exp((2 - power) * eta) / (2 - power) - x * np.exp((1 - power) * eta) / (1 - power)
+
+    return OwnFamily("mine", **{"link": LOG, "variance": variance, "loss": loss, "share_power": 2 - power, **changed})
+
+
+def test_an_own_family_has_the_formulas_of_the_built_in_one():
+    mine, theirs = own(), Tweedie(1.25)
+    eta = np.array([-1.0, 0.3, 1.0, 2.0])
+    assert np.allclose(mine.slope(X, eta), theirs.slope(X, eta))
+    assert np.allclose(mine.curvature(X, eta), theirs.curvature(X, eta))
+    assert np.allclose(mine.weight(MU), theirs.weight(MU))
+    assert np.allclose(mine.unseen(eta), theirs.unseen(eta), rtol=1e-4)
+
+
+def test_mistakes_in_an_own_family_are_reported():
+    with pytest.raises(FirthianError, match="does not have the derivative"):
+        own(variance=lambda mu: mu)
+    with pytest.raises(FirthianError, match="not proportional to"):
+        own(share_power=1.0)
+    assert own(share_power=0.0).biases == ("none",)

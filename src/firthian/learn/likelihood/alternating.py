@@ -181,10 +181,12 @@ def sweep(
     run: Run,
     name: str = "sweeps",
     turns: int = 0,
+    tolerance: float = 0.0,
 ) -> list[float]:
     """Take ``epochs`` sweeps in place, saved as the stage ``name``; return the objective at the start and after each.
 
-    ``turns`` is the number of earlier half sweeps, so that random draws differ from theirs.
+    ``turns`` is the number of earlier half sweeps, so that random draws differ from theirs. With a ``tolerance`` it stops
+    after a sweep that lowers the objective by less than this share of it.
     """
     objective: list[float] = []
     run.progress.start("sweeps", 2 * epochs)
@@ -206,6 +208,8 @@ def sweep(
         if half == 0:
             values = gradient.losses if update.needs_gradient else loss.values(side, run, turn)
             objective.append(_objective(values, factors, ridge, len(objective)))
+            if tolerance and len(objective) > 1 and objective[-2] - objective[-1] < tolerance * abs(objective[-1]):
+                return objective
         update.move(side, gradient, loss, run, turn, ridge)
         run.progress.advance(1, f"objective {objective[-1]:.6g}")
         stage.save(number + 1, vars(factors), objective=objective, halved=update.halved, kept=update.kept)
@@ -242,11 +246,9 @@ def make_solution(
     events: with equal weights, rare words, whose vectors are mostly noise, would dominate; weighted by events, a few function
     words would.
     """
-    extras = {}
-    if model.bias != "none":
-        extras["word_bias"] = factors.word_bias
-    if model.bias == "both":
-        extras["context_bias"] = factors.context_bias
+    # a mean needs every bias, fitted or not
+    biases = {"word_bias": factors.word_bias, "context_bias": factors.context_bias}
+    extras = {name: bias for name, bias in biases.items() if bias.any()}
     facts = {**stats, "objective_at_start": objective[0], **model.stats()}
     weights = np.sqrt(model.side("words", factors).events)
     weights /= weights.sum()

@@ -7,7 +7,11 @@ trials, and mu = n·pi. Counts may be any non-negative real numbers.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import functools
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,15 +21,27 @@ from firthian.errors import FirthianError
 class Family:
     """The interface of a family. ``rho`` is a pair's noise share (``firthian.kernels.likelihood``)."""
 
-    name: ClassVar[str] = ""
+    name: str = ""
     #: The family's number in the kernels.
-    code: ClassVar[int] = -1
+    code: int = -1
     #: The biases it supports: none if the link is not the logarithm.
-    biases: ClassVar[tuple[str, ...]] = ("none", "row", "both")
+    biases: tuple[str, ...] = ("none", "row", "base", "both")
     #: p or theta, passed to the kernels.
     parameter: float = 0.0
     #: The loss of an unseen pair is exp(share_power·(a + b))·phi(u·c).
     share_power: float = 0.0
+    #: The log of the mean from which on weights are constant (``Truncated``).
+    top: float = np.inf
+
+    def kernel(self) -> Callable[..., None]:
+        """Return the kernel that sums over seen pairs."""
+        from firthian.kernels.likelihood import seen_rows
+
+        return seen_rows  # type: ignore[no-any-return]
+
+    def link(self, mu: Any) -> Any:
+        """Return the predictor of a mean."""
+        return np.log(mu)
 
     def weight(self, mu: Any) -> Any:
         """Return h = (d mu / d eta)² / variance."""
@@ -52,6 +68,10 @@ class Gaussian(Family):
     """Constant variance, identity link: least squares."""
 
     name, code, biases = "gaussian", 0, ("none",)
+
+    def link(self, mu: Any) -> Any:
+        """mu."""
+        return mu
 
     def weight(self, mu: Any) -> Any:
         """1, for every pair, seen or not."""
@@ -200,6 +220,157 @@ class Binomial(Family):
         """phi = log(1 + e^s)."""
         sigma = _sigma(product)
         return _softplus(product), sigma, sigma * (1 - sigma)
+
+
+class Truncated(Family):
+    """A family with a log link whose weights stop growing at the mean ``x_max``: h = h(min(mu, x_max)).
+
+    Its variance is the family's up to x_max, and mu²/h(x_max) above, as that of a gamma distribution: large counts are
+    fitted by their logarithms.
+    """
+
+    def __init__(self, family: Family, x_max: float) -> None:
+        self.family, self.x_max, self.top = family, x_max, float(np.log(x_max))
+        self.name, self.code, self.biases = family.name, family.code, family.biases
+        self.parameter, self.share_power = family.parameter, family.share_power
+        self.limit = float(family.weight(x_max))
+
+    def weight(self, mu: Any) -> Any:
+        """h(min(mu, x_max))."""
+        return self.family.weight(np.minimum(mu, self.x_max))
+
+    def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """The family's, and above x_max the integral of the slope."""
+        low, above = np.minimum(eta, self.top), np.maximum(eta, self.top)
+        rest = (above - self.top) + x * (np.exp(-above) - np.exp(-self.top))
+        return self.family.loss(x, low, rho) + np.where(eta > self.top, self.limit * rest, 0)
+
+    def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """The family's, and h(x_max)·(1 - x/mu) above x_max."""
+        above = self.limit * (1 - x * np.exp(-np.maximum(eta, self.top)))
+        return np.where(eta > self.top, above, self.family.slope(x, np.minimum(eta, self.top), rho))
+
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
+        """The family's: means of unseen pairs are far below x_max."""
+        return self.family.unseen(product)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link by functions of one number that numba compiles: eta of a mean, the mean of eta, and d mean / d eta."""
+
+    link: Callable[[float], float]
+    mean: Callable[[float], float]
+    slope: Callable[[float], float]
+
+
+def _log(mu: Any) -> Any:
+    return np.log(mu)
+
+
+def _exp(eta: Any) -> Any:
+    return np.exp(eta)
+
+
+#: The log link.
+LOG = Link(_log, _exp, _exp)
+
+
+class OwnFamily(Family):
+    """A family of your own: a link, a variance and a loss, by functions of numbers that numba compiles.
+
+    ``loss(x, eta)`` is the negative log likelihood of a count; its derivative must be (mu - x)·mu'/V(mu), which is checked.
+    ``share_power`` is k if the loss of an unseen pair is proportional to e^(k·eta), as with a log link and a variance mu^(2-k);
+    only then can there be biases.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        link: Link,
+        variance: Callable[[float], float],
+        loss: Callable[[float, float], float],
+        share_power: float = 0.0,
+    ) -> None:
+        from numba import njit, vectorize
+
+        self.name, self.share_power = name, share_power
+        self.biases = Family.biases if share_power else ("none",)
+        plain = [getattr(f, "py_func", f) for f in (link.link, link.mean, link.slope, variance, loss)]
+        self._jitted = [njit(nogil=True)(f) for f in plain]
+        self._link, self._mean, self._change, self._variance, self._loss = (vectorize(nopython=True)(f) for f in plain)
+        eta = self.link(np.array([0.5, 1.0, 2.0, 4.0]))
+        step = 1e-4
+        for x in (0.0, 3.0):
+            measured = (self.loss(x, eta + step) - self.loss(x, eta - step)) / (2 * step)
+            if not np.allclose(measured, self.slope(x, eta), rtol=1e-3, atol=1e-6):
+                raise FirthianError(
+                    f"the loss of the family {name} does not have the derivative (mu - x)·mu'/V(mu)",
+                    hint="check loss, variance and the slope of the link",
+                )
+        if share_power and not np.allclose(self.loss(0.0, eta + 1), np.exp(share_power) * self.loss(0.0, eta)):
+            raise FirthianError(
+                f"the loss of the family {name} at x = 0 is not proportional to e^(share_power·eta)",
+                hint="omit share_power, and set `bias=none`",
+            )
+
+    def link(self, mu: Any) -> Any:
+        """Return the predictor of a mean."""
+        return self._link(mu)
+
+    def weight(self, mu: Any) -> Any:
+        """Return h = mu'²/V(mu)."""
+        return self._change(self._link(mu)) ** 2 / self._variance(mu)
+
+    def loss(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """Return the loss."""
+        return self._loss(x, eta)
+
+    def slope(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """(mu - x)·mu'/V(mu)."""
+        mu = self._mean(eta)
+        return (mu - x) * self._change(eta) / self._variance(mu)
+
+    def curvature(self, x: Any, eta: Any, rho: Any = 0.0) -> Any:
+        """mu'²/V(mu)."""
+        return self._change(eta) ** 2 / self._variance(self._mean(eta))
+
+    def unseen(self, product: Any) -> tuple[Any, Any, Any]:
+        """Return the loss at x = 0 with its derivatives, the second one by a difference."""
+        first, last = (self.slope(0.0, product + step) for step in (1e-3, -1e-3))
+        return self.loss(0.0, product), 0.5 * (first + last), (first - last) / 2e-3
+
+    @functools.cache  # noqa: B019  families are few and live long
+    def kernel(self) -> Callable[..., None]:
+        """Return ``seen_rows`` compiled with this family's functions in place of the built-in ones."""
+        from numba import njit
+
+        from firthian.kernels import likelihood
+
+        jit = njit(nogil=True)
+        _, mean, change, variance, loss = self._jitted
+
+        @jit
+        def pair_slopes(family, parameter, x, eta, rho, top):  # type: ignore[no-untyped-def]
+            weight = change(eta) / variance(mean(eta))
+            return (mean(eta) - x) * weight, change(eta) * weight
+
+        @jit
+        def pair_loss(family, parameter, x, eta, rho, top):  # type: ignore[no-untyped-def]
+            return loss(x, eta)
+
+        @jit
+        def unseen_terms(family, parameter, product):  # type: ignore[no-untyped-def]
+            first = pair_slopes(family, parameter, 0.0, product + 1e-3, 0.0, 0.0)[0]
+            last = pair_slopes(family, parameter, 0.0, product - 1e-3, 0.0, 0.0)[0]
+            return loss(0.0, product), 0.5 * (first + last), (first - last) / 2e-3
+
+        own: dict[str, Any] = {"pair_slopes": pair_slopes, "pair_loss": pair_loss, "unseen_terms": unseen_terms}
+        for name in ("quadratic", "seen_rows"):
+            plain = getattr(likelihood, name).py_func
+            function = types.FunctionType(plain.__code__, {**plain.__globals__, **own}, name)
+            own[name] = njit(nogil=True, fastmath={"reassoc", "contract"})(function)
+        return own["seen_rows"]  # type: ignore[no-any-return]
 
 
 def _is_zero(x: Any) -> bool:

@@ -107,13 +107,13 @@ class Sampled:
     def gradient(self, side: Side, run: Run, turn: int, value: bool = True) -> Gradient:
         """Sum over the seen pairs, then add the weighted sum over the drawn ones."""
         vectors, sums = _sum_seen(side, run, "UNSEEN", None, value, True)
-        drawn, share = self._draw(side, run, turn)
+        drawn, share, ids = self._draw(side, run, turn)
 
         def block(begin: int, end: int) -> None:
             part = slice(begin, end)
             # a mean too large for a float is infinite, and so is the loss: updates notice
             with np.errstate(over="ignore", invalid="ignore"):
-                level, slope, curvature = side.family.unseen(side.left[part] @ drawn.T)
+                level, slope, curvature = _unseen(side, part, drawn, ids)
                 vectors[part] += share[part, np.newaxis] * (slope @ drawn)
                 for column, term in enumerate((level, slope, curvature)):
                     sums[part, column] += share[part] * term.sum(axis=1, dtype=np.float64)
@@ -124,23 +124,39 @@ class Sampled:
     def values(self, side: Side, run: Run, turn: int, active: Array | None = None) -> Array:
         """Estimate the losses with the draw of this turn."""
         losses = _sum_seen(side, run, "UNSEEN", None, True, False, active)[1][:, 0]
-        drawn, share = self._draw(side, run, turn)
+        drawn, share, ids = self._draw(side, run, turn)
 
         def block(begin: int, end: int) -> None:
             if active is None or active[begin:end].any():
                 part = slice(begin, end)
                 with np.errstate(over="ignore", invalid="ignore"):
-                    level = side.family.unseen(side.left[part] @ drawn.T)[0]
+                    level = _unseen(side, part, drawn, ids)[0]
                     losses[part] += share[part] * level.sum(axis=1, dtype=np.float64)
 
         run.over_rows(block, len(losses), DENSE_ROWS, updates=[losses])
         return losses
 
-    def _draw(self, side: Side, run: Run, turn: int) -> tuple[Array, Array]:
-        """Return the vectors of the drawn contexts, and the noise that each of them stands for in each row."""
+    def _draw(self, side: Side, run: Run, turn: int) -> tuple[Array, Array, Array]:
+        """Return the vectors of the drawn contexts, the noise that each stands for in each row, and the contexts."""
         chances = side.right_share / side.right_share.sum()
-        drawn = side.right[run.generator(_ZEROS, turn).choice(chances.size, self.number, p=chances)]
-        return drawn, side.left_share * (float(side.right_share.sum()) / self.number)
+        ids = run.generator(_ZEROS, turn).choice(chances.size, self.number, p=chances)
+        return side.right[ids], side.left_share * (float(side.right_share.sum()) / self.number), ids
+
+
+def _unseen(side: Side, part: slice, drawn: Array, ids: Array) -> tuple[Array, Array, Array]:
+    """Return phi and its derivatives for rows and drawn contexts, with truncated weights where means are large."""
+    products = side.left[part] @ drawn.T
+    terms = side.family.unseen(products)
+    if side.family.top < np.inf:
+        eta = products + side.left_bias[part, np.newaxis] + side.right_bias[ids]
+        above = np.nonzero(eta > side.family.top)
+        rho = side.left_share[part][above[0]] * side.right_share[ids][above[1]]
+        family, high, zero = side.family, eta[above], np.float32(0)
+        for term, value in zip(
+            terms, (family.loss(zero, high), family.slope(zero, high), family.weight(np.exp(high))), strict=True
+        ):
+            term[above] = value / rho
+    return terms
 
 
 class Exact:
@@ -266,8 +282,9 @@ def _sum_seen(
     active_rows = np.ones(len(side.left), dtype=np.bool_) if active is None else active
 
     def any_family(begin: int, end: int) -> None:
-        kernel.seen_rows(
-            family.code, float(family.parameter), pairs.indptr, pairs.indices, pairs.values, pairs.weights, pairs.held_out,
+        family.kernel()(
+            family.code, float(family.parameter), family.top,
+            pairs.indptr, pairs.indices, pairs.values, pairs.weights, pairs.held_out,
             side.left, side.right, side.left_bias, side.right_bias, side.left_share, side.right_share,
             getattr(kernel, subtracted), given_moments, NODES, NODE_WEIGHTS, active_rows, value, slope, begin, end,
             vectors, sums,

@@ -22,6 +22,7 @@ from firthian.learn.likelihood.families import (
     LogGaussian,
     NegativeBinomial,
     Poisson,
+    Truncated,
     Tweedie,
 )
 from firthian.learn.likelihood.pairs import (
@@ -57,12 +58,17 @@ Which = Literal["words", "contexts"]
 Negative = Annotated[float, Option("negative samples per observed pair (k)", low=1e-9)]
 TruncateCounts = Annotated[float | str, Option("cap on counts; none: no cap", low=1e-9, words=("none",))]
 Diagonal = Annotated[bool, Option("keep the counts of a word with itself")]
-Bias = Annotated[str, Option("biases to fit; the others are log marginals", choices=("none", "row", "both"))]
-# Weights are relative to the one at the limit; their squares must not vanish in float32.
+Bias = Annotated[
+    str,
+    Option(
+        "both, row (words only), base (words, contexts fixed at log marginals), none (both fixed)",
+        choices=("none", "row", "base", "both"),
+    ),
+]
 TruncateWeights = Annotated[
     float | str,
     Option(
-        "count from which on weights are 1 in the first iteration; none: the largest",
+        "mean from which on weights do not grow; none: no limit",
         low=1e-9,
         high=1e12,
         words=("none",),
@@ -120,8 +126,8 @@ class ExponentialFamily:
     """The likelihood of counts under a family; ``side`` returns the half problems that solvers work on.
 
     Counts above ``truncate_counts`` are truncated; ``diagonal`` keeps the counts of a word with itself. With a log link,
-    biases start at the marginals, log x_i and log x_j; ``bias`` selects the fitted ones. ``truncate_weights`` limits the
-    weights of least squares problems; ``none`` is the largest count, so that no weight is truncated.
+    biases start at the marginals, log x_i and log x_j; ``bias`` selects the fitted ones, and with ``row`` contexts have none.
+    ``truncate_weights`` limits the weights in every iteration (``families.Truncated``).
     """
 
     def __init__(
@@ -140,7 +146,7 @@ class ExponentialFamily:
                 f"the {family.name} family does not support `bias={bias}`",
                 hint=f"set `bias={'` or `bias='.join(family.biases)}`",
             )
-        self.counts, self.run, self.family, self.bias = counts, run, family, bias
+        self.counts, self.run, self.bias = counts, run, bias
         #: The number of words, and of contexts.
         self.words = len(counts.vocabulary)
         #: Whether the power of the variance is to be estimated from held-out pairs.
@@ -148,8 +154,10 @@ class ExponentialFamily:
         most = np.inf if truncate_counts == "none" else float(truncate_counts)
         self.pairs = pairs_of(counts, most, diagonal)
         largest = self.pairs.values.max(initial=SMALLEST_COUNT)
-        #: x_max: means from here on have weight 1.
-        self.truncate_weights = np.float32(largest if truncate_weights == "none" else truncate_weights)
+        self._x_max = None if truncate_weights == "none" else float(truncate_weights)
+        #: The count of the largest weight in the first iteration.
+        self.largest = np.float32(largest if self._x_max is None else min(self._x_max, largest))
+        self.family = self._truncated(family)
         changed = most < np.inf or not diagonal
         self.row_sums, self.column_sums = (
             self.pairs.marginals(self.words) if changed else (counts.row_sums, counts.column_sums)
@@ -161,11 +169,17 @@ class ExponentialFamily:
         """Return the sum of all counts, after truncation."""
         return float(self.pairs.values.sum(dtype=np.float64))
 
-    def scaled_weight(self, mu: Array) -> Array:
-        """Return the family's weight of min(mu, x_max), such as mu^(2-p), divided by its largest value."""
-        top = self.truncate_weights
-        scaled: Array = self.family.weight(np.minimum(mu, top)) / self.family.weight(top)
-        return scaled
+    def _truncated(self, family: Family) -> Family:
+        return family if self._x_max is None else Truncated(family, self._x_max)
+
+    @property
+    def weight_scale(self) -> float:
+        """The factor by which weights of least squares problems are divided, so that those of the first are at most 1."""
+        return float(self.family.weight(self.largest))
+
+    def first_squares(self, pairs: SeenPairs, which: Which) -> tuple[Array, Array]:
+        """Return targets and weights of the first least squares problem, at mu = x: g(x), and h(x) divided by the largest."""
+        return self.family.link(pairs.values), self.family.weight(pairs.values) / self.family.weight(self.largest)
 
     def shares(self, factors: Factors) -> tuple[Array, Array]:
         """Return the noise shares of words and of contexts."""
@@ -185,12 +199,28 @@ class ExponentialFamily:
         """Return cheap starting values: eigenvectors of the weighted PMI for words, zeros for contexts."""
         counts = without_held_out(self.counts, self.pairs) if self.pairs.held_out.size else self.counts
         vectors = spectral_words(counts, self.run, dimension)
-        return Factors(vectors, np.zeros_like(vectors), *self.marginals())
+        factors = Factors(vectors, np.zeros_like(vectors), *self.marginals())
+        if self.bias == "row" and self.family.share_power:
+            # contexts have no bias, so one dimension starts as theirs, and the means again at independence
+            frequency = self._log_marginals()[1]
+            frequency -= frequency.mean()
+            length = np.sqrt(max(float(np.sqrt(np.mean(frequency**2))), 1e-6))
+            factors.words[:, -1], factors.contexts[:, -1] = length, frequency / length
+        return factors
 
     def marginals(self) -> tuple[Array, Array]:
-        """Return the biases under independence, mu = x_i·x_j/x; zeros if the link is not the logarithm."""
+        """Return the biases under independence, mu = x_i·x_j/x; zeros if the link is not the logarithm.
+
+        Where contexts have no bias, the mean of a word is the same for all of them.
+        """
         if self.family.share_power == 0:
             return np.zeros(self.words), np.zeros(self.words)
+        word_bias, context_bias = self._log_marginals()
+        if self.bias == "row":
+            return word_bias + context_bias.mean(), np.zeros(self.words)
+        return word_bias, context_bias
+
+    def _log_marginals(self) -> tuple[Array, Array]:
         half = 0.5 * np.log(self.row_sums.sum())
         word_bias, context_bias = (
             np.log(np.maximum(sums, SMALLEST_COUNT)) - half for sums in (self.row_sums, self.column_sums)
@@ -207,7 +237,7 @@ class ExponentialFamily:
     def with_family(self, family: Family) -> Self:
         """Return the same model with another family."""
         other = copy.copy(self)
-        other.family = family
+        other.family = other._truncated(family)
         return other
 
     def draw_unseen(self, number: int) -> HeldOut:
@@ -237,9 +267,20 @@ class NegativeSampling(ExponentialFamily):
         #: The noise distribution of contexts.
         self.noise = noise / noise.sum()
 
-    def shares(self, factors: Factors) -> tuple[Array, Array]:
+    def shares(self, factors: Factors | None = None) -> tuple[Array, Array]:
         """Return k·x_i and x_j^a/Z, whose product rho_ij is the expected number of noise events."""
         return self.negative * self.row_sums, self.noise
+
+    @property
+    def weight_scale(self) -> float:
+        """1: the weights of the first problem are not scaled."""
+        return 1.0
+
+    def first_squares(self, pairs: SeenPairs, which: Which) -> tuple[Array, Array]:
+        """At pi = x/(x + rho): the shifted PMI log(x/rho), and h = n·pi·(1 - pi) = x·rho/(x + rho)."""
+        left, right = self.shares() if which == "words" else self.shares()[::-1]
+        rho = left[pairs.row_ids()] * right[pairs.indices]
+        return np.log(pairs.values / rho).astype(np.float32), pairs.values * rho / (pairs.values + rho)
 
 
 def tweedie(

@@ -90,9 +90,10 @@ class HeldOut:
         eta: Array = products + factors.word_bias[self.rows] + factors.context_bias[self.columns]
         return eta
 
-    def loss(self, family: Family, factors: Factors) -> float:
-        """Return the weighted sum of the losses of the pairs."""
-        return float(np.sum(self.weights * family.loss(self.values, self.predictors(factors))))
+    def loss(self, family: Family, factors: Factors, shares: tuple[Array, Array]) -> float:
+        """Return the weighted sum of the losses of the pairs; ``shares`` are the noise shares of words and contexts."""
+        rho = shares[0][self.rows] * shares[1][self.columns]
+        return float(np.sum(self.weights * family.loss(self.values, self.predictors(factors), rho)))
 
 
 def pairs_of(counts: Counts, truncate: float, diagonal: bool) -> SeenPairs:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     # Rows name models and solvers as text; mypy checks here that the models have what the solvers need.
     _ALTERNATING: list[type[SweptModel]] = [ExponentialFamily, NegativeSampling, SupervisedEMF]
     _AMEMF: list[type[FactorModel]] = [NegativeSampling, SupervisedEMF]
-    _IWLRLS: list[type[ReweightedModel]] = [ExponentialFamily]
+    _IWLRLS: list[type[ReweightedModel]] = [ExponentialFamily, NegativeSampling]
 
 HERE = "firthian.learn.likelihood"
 
@@ -95,6 +95,15 @@ LIKELIHOOD = (
         counting=DYNAMIC,
         aliases=("emf", "binomial"),
         memory=_SWEEPS,
+    ),
+    Recipe(
+        "sgns-iwlrls",
+        "the likelihood of SGNS, started at shifted PMI: one weighted least squares problem, or more iterations",
+        _PAPER,
+        f"{HERE}.model:NegativeSampling",
+        f"{HERE}.iwlrls:IWLRLS",
+        counting=DYNAMIC,
+        memory=_REWEIGHTED,
     ),
     Recipe(
         "emf-amemf",

@@ -18,8 +18,9 @@ from firthian.learn.likelihood.families import Family, Gaussian
 from firthian.learn.likelihood.losses import Loss, SeenOnly
 from firthian.learn.likelihood.model import Factors, Side, Which
 from firthian.learn.likelihood.pairs import HeldOut, SeenPairs
+from firthian.learn.likelihood.updates import penalties
 from firthian.learn.stochastic.cells import PARTS, padded, small_start
-from firthian.learn.stochastic.glove import Pairs, check_weights, passes
+from firthian.learn.stochastic.glove import Pairs, Parameters, passes
 from firthian.runtime.run import Run
 
 #: The longest distance of a response from the predictor: where a mean is far too small, (x - mu)/mu is no linear step.
@@ -27,6 +28,12 @@ LONGEST_RESPONSE = 2.0
 
 #: The largest weight of an unseen pair, where a seen one has 1: a pair hardly ever drawn would dominate its word.
 MOST_WEIGHT = 10.0
+
+#: Pairs per step of Adagrad, as in the paper.
+BATCH = 512
+
+#: Predictors are kept within this range where weights are computed, so that means fit a float.
+LARGEST_PREDICTOR = 30.0
 
 #: Rows, columns, targets and weights of pairs.
 WeightedTargets = tuple[Array, Array, Array, Array]
@@ -46,8 +53,12 @@ class ReweightedModel(StartingModel, Protocol):
     row_sums: Array
     estimates_power: bool
 
-    def scaled_weight(self, mu: Array) -> Array:
-        """Return the weights of means, relative to the largest."""
+    @property
+    def weight_scale(self) -> float:
+        """The factor by which weights of least squares problems are divided."""
+
+    def first_squares(self, pairs: SeenPairs, which: Which) -> tuple[Array, Array]:
+        """Return targets and weights of the first least squares problem."""
 
     def shares(self, factors: Factors) -> tuple[Array, Array]:
         """Return the noise shares of words and of contexts."""
@@ -66,22 +77,25 @@ class ReweightedModel(StartingModel, Protocol):
 
 
 class FirstProblem:
-    """The first least squares problem of IWLRLS: mu = X, so only seen pairs have a weight, and z = log x.
+    """The first least squares problem of IWLRLS: mu = X, so only seen pairs have a weight, and z = g(x).
 
-    Weights are h = min(x, x_max)^(2-p), scaled to at most 1: with p = 1.25 this is GloVe's objective, halved.
+    With a log link the weights are h = min(x, x_max)^(2-p), scaled to at most 1: with p = 1.25 this is GloVe's objective,
+    halved. A ridge is divided by ``model.weight_scale``, so that it means the same in every iteration.
     """
 
     def __init__(self, model: ReweightedModel) -> None:
         self.model = model
-        self.pairs = self._squares(model.pairs)
-        self.transposed = self.pairs if model.transposed is model.pairs else self._squares(model.transposed)
+        self.pairs = self._squares(model.pairs, "words")
+        # noise shares of words and contexts differ, even where counts are symmetric
+        is_symmetric = model.transposed is model.pairs and model.family.share_power != 0
+        self.transposed = self.pairs if is_symmetric else self._squares(model.transposed, "contexts")
         self._word_share, self._context_share = (
             np.bincount(pairs.indices, pairs.weights, minlength=model.words) for pairs in (self.transposed, self.pairs)
         )
 
-    def _squares(self, pairs: SeenPairs) -> SeenPairs:
-        weights = np.where(pairs.fitted, self.model.scaled_weight(pairs.values), 0).astype(np.float32)
-        return SeenPairs(pairs.indptr, pairs.indices, np.log(pairs.values), weights)
+    def _squares(self, pairs: SeenPairs, which: Which) -> SeenPairs:
+        targets, weights = self.model.first_squares(pairs, which)
+        return SeenPairs(pairs.indptr, pairs.indices, targets, np.where(pairs.fitted, weights, 0).astype(np.float32))
 
     def side(self, which: Which, factors: Factors) -> Side:
         """Return the half problem of ``words`` or ``contexts``."""
@@ -98,13 +112,14 @@ class FirstProblem:
 class AdagradSquares:
     """``epochs`` passes over each problem at the rate ``alpha``; ``loss`` is that of all pairs.
 
-    Clipped responses and weights are counted.
+    As in the paper: batches of 512, textbook accumulators that start at 0, and a ridge. Clipped responses and weights
+    are counted.
     """
 
-    def __init__(self, epochs: int, alpha: float, loss: Loss) -> None:
-        self.epochs, self.alpha, self.loss = epochs, alpha, loss
+    def __init__(self, epochs: int, alpha: float, loss: Loss, ridge: float = 0.0) -> None:
+        self.epochs, self.alpha, self.loss, self.ridge = epochs, alpha, loss, ridge
         self.clipped_responses = self.clipped_weights = 0
-        #: Half the weighted squares after each pass, for each problem.
+        #: Half the weighted squares after each pass, for each problem, without the ridge.
         self.passes: list[list[float]] = []
 
     def start(self, model: ReweightedModel, dimension: int, run: Run) -> Factors:
@@ -116,15 +131,19 @@ class AdagradSquares:
         return Factors(words, contexts, *model.marginals())
 
     def fit_first(self, model: ReweightedModel, factors: Factors, run: Run, name: str = "first") -> list[float]:
-        """Fit the seen pairs; return the objective at the start and after each pass."""
+        """Fit the seen pairs; return the objective at the start and after the passes."""
         problem = FirstProblem(model)
-        before = SeenOnly().values(problem.side("words", factors), run, 0).sum()
         pairs = problem.pairs
         kept = pairs.weights > 0
-        check_weights(pairs.weights, "truncate_weights", float(np.exp(pairs.values.max(initial=-np.inf))))
         data = pairs.row_ids()[kept], pairs.indices[kept], pairs.values[kept], pairs.weights[kept]
+        ridge = self.ridge / model.weight_scale
+
+        def objective() -> float:
+            return float(SeenOnly().values(problem.side("words", factors), run, 0).sum()) + _penalty(factors, ridge)
+
+        before = objective()
         self.passes = [self._fit(model, factors, data, 0, run, name)]
-        return [float(before), *self.passes[0]]
+        return [before, objective()]
 
     def fit_next(self, model: ReweightedModel, factors: Factors, iteration: int, run: Run) -> list[float]:
         """Fit all pairs with current weights and responses; return the loss of all pairs before and after."""
@@ -145,7 +164,21 @@ class AdagradSquares:
         self.clipped_responses, self.clipped_weights = stats["clipped_responses"], stats["clipped_weights"]
 
     def _total_loss(self, model: ReweightedModel, factors: Factors, run: Run) -> float:
-        return float(self.loss.values(model.side("words", factors), run, 0).sum())
+        losses = self.loss.values(model.side("words", factors), run, 0)
+        return float(losses.sum()) + _penalty(factors, self.ridge)
+
+    def _working(
+        self, model: ReweightedModel, factors: Factors, rows: Array, columns: Array, x: Any, eta: Array
+    ) -> tuple[Array, Array]:
+        """Return the responses z = eta - l'/h, clipped, and the weights h of pairs, scaled as in the first problem."""
+        word_share, context_share = model.shares(factors)
+        rho = (word_share[rows] * context_share[columns]).astype(np.float32)
+        near = np.clip(eta, -LARGEST_PREDICTOR, LARGEST_PREDICTOR)
+        weights = model.family.curvature(x, near, rho)
+        change = -model.family.slope(x, near, rho) / np.maximum(weights, np.float32(1e-30))
+        self.clipped_responses += int((np.abs(change) > LONGEST_RESPONSE).sum())
+        response = eta + np.clip(change, -LONGEST_RESPONSE, LONGEST_RESPONSE)
+        return response.astype(np.float32), (weights / model.weight_scale).astype(np.float32)
 
     def _seen(self, model: ReweightedModel, factors: Factors, run: Run) -> WeightedTargets:
         from firthian.kernels.likelihood import seen_products
@@ -161,11 +194,7 @@ class AdagradSquares:
         kept = pairs.fitted
         rows, columns, x = pairs.row_ids()[kept], pairs.indices[kept], pairs.values[kept]
         eta = eta[kept] + (factors.word_bias[rows] + factors.context_bias[columns]).astype(np.float32)
-        # z = eta + (x - mu)/mu
-        change = np.expm1(np.minimum(np.log(x) - eta, np.float32(80)))
-        self.clipped_responses += int((change > LONGEST_RESPONSE).sum())
-        response = eta + np.minimum(change, np.float32(LONGEST_RESPONSE))
-        return rows, columns, response, model.scaled_weight(np.exp(np.minimum(eta, np.float32(80))))
+        return rows, columns, *self._working(model, factors, rows, columns, x, eta)
 
     def _drawn(self, model: ReweightedModel, factors: Factors, iteration: int, run: Run) -> WeightedTargets:
         from firthian.kernels.likelihood import mark_seen
@@ -184,7 +213,7 @@ class AdagradSquares:
             writes=[seen],
         )
         rows, columns = rows[~seen], columns[~seen]
-        eta = np.empty(rows.size)
+        eta = np.empty(rows.size, dtype=np.float32)
 
         def fill(first: int, last: int) -> None:
             i, j = rows[first:last], columns[first:last]
@@ -192,11 +221,10 @@ class AdagradSquares:
             eta[first:last] = products + factors.word_bias[i] + factors.context_bias[j]
 
         run.over_rows(fill, rows.size, 1 << 16, writes=[eta])
-        weight = model.scaled_weight(np.exp(np.minimum(eta, 80))) / (word_share[rows] * context_share[columns] * number)
+        response, weight = self._working(model, factors, rows, columns, np.float32(0), eta)
+        weight = weight / (word_share[rows] * context_share[columns] * number)
         self.clipped_weights += int((weight > MOST_WEIGHT).sum())
-        weight = np.minimum(weight, MOST_WEIGHT)
-        # x = 0: z = eta - 1
-        return rows, columns, (eta - 1).astype(np.float32), weight.astype(np.float32)
+        return rows, columns, response, np.minimum(weight, MOST_WEIGHT).astype(np.float32)
 
     def _fit(
         self,
@@ -207,30 +235,31 @@ class AdagradSquares:
         run: Run,
         name: str,
     ) -> list[float]:
-        rows, columns, _, weights = data
+        from firthian.kernels.glove import adagrad_batches
+
         pairs = in_cells(*data, run.generator(_ORDER, iteration))
-        squares = self._first_squares(factors, rows, columns, weights)
-        words = _parameters(factors.words, factors.word_bias, squares[0], model.bias in ("row", "both"))
-        contexts = _parameters(factors.contexts, factors.context_bias, squares[1], model.bias == "both")
-        errors = passes(pairs, words, contexts, self.alpha, self.epochs, run, name, iteration * self.epochs)
+        words = _parameters(factors.words, factors.word_bias, model.bias != "none")
+        contexts = _parameters(factors.contexts, factors.context_bias, model.bias == "both")
+        # each pair carries its part of the ridge of its word and of its context
+        ridges = [
+            (self.ridge / model.weight_scale / np.maximum(np.bincount(places, minlength=model.words), 1)).astype(
+                np.float32
+            )
+            for places in data[:2]
+        ]
+
+        def steps(cell: WeightedTargets, words: Parameters, contexts: Parameters, alpha: np.float32) -> None:
+            adagrad_batches(cell, words, contexts, *ridges, alpha, BATCH, PARTS)
+
+        errors = passes(pairs, words, contexts, self.alpha, self.epochs, run, name, iteration * self.epochs, steps)
         dimension = factors.words.shape[1]
         factors.words[:], factors.word_bias[:] = words[0][:, :dimension], words[2][:, 0]
         factors.contexts[:], factors.context_bias[:] = contexts[0][:, :dimension], contexts[2][:, 0]
         return [0.5 * value for value in errors]
 
-    def _first_squares(self, factors: Factors, rows: Array, columns: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the initial sums of squares of words and contexts: 1 as in GloVe, more for long vectors.
 
-        A step on a pair of weight h changes its predictor by alpha·h·r·(|u|² + |c|² + 2)/sqrt(s). The first step must not
-        be longer than the error r, or errors grow from pair to pair until they overflow.
-        """
-        lengths = [np.square(part, dtype=np.float64).sum(axis=1) for part in (factors.words, factors.contexts)]
-        squares = []
-        for own, other, places in ((lengths[0], lengths[1], rows), (lengths[1], lengths[0], columns)):
-            largest = np.zeros(own.size)
-            np.maximum.at(largest, places, weights)
-            squares.append(np.maximum(1.0, np.square(self.alpha * largest * (own + other.max(initial=0.0) + 2))))
-        return squares[0], squares[1]
+def _penalty(factors: Factors, ridge: float) -> float:
+    return float(sum(penalties(part, ridge).sum() for part in (factors.words, factors.contexts)))
 
 
 def in_cells(rows: Array, columns: Array, targets: Array, weights: Array, generator: np.random.Generator) -> Pairs:
@@ -242,13 +271,10 @@ def in_cells(rows: Array, columns: Array, targets: Array, weights: Array, genera
     return Pairs(rows[order].astype(np.int32), columns[order].astype(np.int32), targets[order], weights[order], starts)
 
 
-def _parameters(vectors: Array, bias: Array, squares: Array, learns: bool) -> tuple[Array, Array, Array]:
+def _parameters(vectors: Array, bias: Array, learns: bool) -> Parameters:
     """Return padded vectors, their sums of squares, and biases with theirs; an infinite sum fixes a bias."""
     number, dimension = vectors.shape
     wide = np.zeros((number, padded(dimension)), dtype=np.float32)
     wide[:, :dimension] = vectors
-    return (
-        wide,
-        np.repeat(squares.astype(np.float32)[:, np.newaxis], wide.shape[1], axis=1),
-        np.column_stack([bias, squares if learns else np.full(number, np.inf)]).astype(np.float32),
-    )
+    squares = np.full(number, 0.0 if learns else np.inf)
+    return wide, np.zeros_like(wide), np.column_stack([bias, squares]).astype(np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -153,15 +154,18 @@ def passes(
     run: Run,
     name: str = "adagrad",
     first_epoch: int = 0,
+    steps: Callable[..., None] | None = None,
 ) -> list[float]:
     """Make ``epochs`` passes in place, saved as the stage ``name``; return the weighted squares after each.
 
-    ``first_epoch`` numbers the random orders.
+    ``first_epoch`` numbers the random orders; ``steps`` replaces the steps over a cell.
     """
     from firthian.kernels import glove as kernel
 
+    take = kernel.adagrad_steps if steps is None else steps
+
     def step(part: int, other: int) -> None:
-        kernel.adagrad_steps(pairs.cell(part, other), words, contexts, np.float32(alpha))
+        take(pairs.cell(part, other), words, contexts, np.float32(alpha))
 
     def errors(part: int, other: int) -> float:
         return float(kernel.squared_errors(pairs.cell(part, other), words, contexts))
