@@ -85,15 +85,14 @@ def truncated_loss(family: Any, x: float, eta: float) -> float:
 
 def total_loss(family: Any, x: Array, u: Array, c: Array, a: Array, b: Array, rho: Array) -> float:
     """Return the loss of all pairs."""
+
     def one(x: float, eta: float, rho: float) -> float:
         if math.isfinite(family.top):
             return truncated_loss(family, x, eta)
         return pair_loss(family.name, family.parameter, x, eta, rho)
 
     return math.fsum(
-        one(x[i, j], u[i] @ c[j] + a[i] + b[j], rho[i, j])
-        for i in range(len(x))
-        for j in range(x.shape[1])
+        one(x[i, j], u[i] @ c[j] + a[i] + b[j], rho[i, j]) for i in range(len(x)) for j in range(x.shape[1])
     )
 
 
