@@ -8,7 +8,7 @@ the learned vector of a word, c its count and ω = c/(c + κ) its weight,
 by conjugate gradients on the normal equations, a block of columns at a time. A word then has the vector u + a·S G, an unknown
 word S G. The blend a is chosen on words hidden from the regression: it is 1.5 times the mean cosine between their learned and
 composed vectors (less two standard errors), at most 1, and 0 where spelling predicts
-nothing. docs/studies/subwords.md has the measurements on held-out text behind this rule.
+nothing. docs/subwords.md has the measurements on held-out text behind this rule.
 """
 
 from __future__ import annotations
