@@ -22,7 +22,7 @@ from firthian.arrays import Array, unit_rows
 from firthian.errors import FirthianError
 from firthian.options import Option, check_all, declared
 from firthian.runtime.run import Run, one_blas_thread
-from firthian.vectors.subwords import Subwords
+from firthian.vectors.subwords import Subwords, fit_rows
 from firthian.vectors.uncertainty import has_uncertainty
 from firthian.vectors.vectors import Vectors
 
@@ -156,35 +156,9 @@ class _Problem:
         return replace(self, weights=np.where(hidden, np.float32(0), self.weights))
 
     def solve(self, targets: Array, settings: SubwordOptions, run: Run) -> Array:
-        """Return G, by conjugate gradients for each column; a block of columns is one task."""
-        from firthian.kernels.subwords import COLUMNS, add_targets, normal_product
-
-        size = self.table.ids.size
-        out = np.zeros((size, targets.shape[1]), np.float32)
-        once, twice = self.weights * self.scales, self.weights * self.scales**2
-
-        def block(first: int) -> None:
-            columns = slice(first, min(first + COLUMNS, targets.shape[1]))
-            goal = np.zeros((len(targets), COLUMNS), np.float32)
-            goal[:, : columns.stop - first] = targets[:, columns]
-            residual = np.zeros((size, COLUMNS), np.float32)
-            add_targets(self.indptr, self.places, once, goal, residual)
-            result, image = np.zeros_like(residual), np.empty_like(residual)
-            direction, square = residual.copy(), _squares(residual)
-            for _ in range(settings.steps):
-                normal_product(self.indptr, self.places, twice, settings.ridge, direction, image)
-                curvature = np.einsum("ij,ij->j", direction, image)
-                length = (square / np.maximum(curvature, 1e-30)).astype(np.float32)
-                result += length * direction
-                residual -= length * image
-                before, square = square, _squares(residual)
-                direction *= (square / np.maximum(before, 1e-30)).astype(np.float32)
-                direction += residual
-            out[:, columns] = result[:, : columns.stop - first]
-
-        for _ in run.threads.map(block, range(0, targets.shape[1], COLUMNS)):
-            pass
-        return out
+        """Return G."""
+        incidence = self.indptr, self.places, self.scales
+        return fit_rows(incidence, self.weights, targets, self.table.ids.size, settings.ridge, settings.steps, run)
 
     def predict(self, rows: Array) -> Array:
         """Return S G for all words."""
@@ -193,11 +167,6 @@ class _Problem:
         out = np.empty((self.scales.size, rows.shape[1]), np.float32)
         compose(self.indptr, self.places, rows, self.scales, out)
         return out
-
-
-def _squares(columns: Array) -> Array:
-    total: Array = np.einsum("ij,ij->j", columns, columns)
-    return total
 
 
 def _choose(

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.runtime.run import Run
 
 #: fastText's number of buckets.
 BUCKETS = 2_000_000
@@ -178,3 +179,46 @@ class Subwords:
 
 
 _SCALARS = ("low", "high", "buckets", "power", "scale", "blend")
+
+
+def fit_rows(
+    incidence: tuple[Array, Array, Array], weights: Array, targets: Array, size: int, ridge: float, steps: int, run: Run
+) -> Array:
+    """Return ``size`` rows G that minimize Σ weight·|target - scale·(sum of the rows of its places)|² + ridge·|G|².
+
+    ``incidence`` is where the places of each word begin, the places, and the scale of each word. Conjugate gradients, for
+    each column; a block of columns is one task.
+    """
+    from firthian.kernels.subwords import COLUMNS, add_targets, normal_product
+
+    indptr, places, scales = incidence
+    out = np.zeros((size, targets.shape[1]), np.float32)
+    once, twice = weights * scales, weights * scales**2
+
+    def block(first: int) -> None:
+        columns = slice(first, min(first + COLUMNS, targets.shape[1]))
+        goal = np.zeros((len(targets), COLUMNS), np.float32)
+        goal[:, : columns.stop - first] = targets[:, columns]
+        residual = np.zeros((size, COLUMNS), np.float32)
+        add_targets(indptr, places, once, goal, residual)
+        result, image = np.zeros_like(residual), np.empty_like(residual)
+        direction, square = residual.copy(), _squares(residual)
+        for _ in range(steps):
+            normal_product(indptr, places, twice, ridge, direction, image)
+            curvature = np.einsum("ij,ij->j", direction, image)
+            length = (square / np.maximum(curvature, 1e-30)).astype(np.float32)
+            result += length * direction
+            residual -= length * image
+            before, square = square, _squares(residual)
+            direction *= (square / np.maximum(before, 1e-30)).astype(np.float32)
+            direction += residual
+        out[:, columns] = result[:, : columns.stop - first]
+
+    for _ in run.threads.map(block, range(0, targets.shape[1], COLUMNS)):
+        pass
+    return out
+
+
+def _squares(columns: Array) -> Array:
+    total: Array = np.einsum("ij,ij->j", columns, columns)
+    return total

@@ -15,6 +15,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError, from_os_error, require
+from firthian.runtime.run import Run
 from firthian.vectors.cards import model_card
 from firthian.vectors.formats.base import (
     Format,
@@ -26,6 +27,7 @@ from firthian.vectors.formats.base import (
     read_json,
     write_json,
 )
+from firthian.vectors.subwords import fit_rows
 from firthian.vectors.vectors import Vectors
 
 NAME, FLORET = "spacy", "floret"
@@ -87,28 +89,14 @@ def to_floret(vectors: Vectors, language: str | None = None) -> Any:
                 seen[ngram] = [hash_ % len(table.data) for hash_ in table._get_ngram_hashes(ngram)]
             places += seen[ngram]
         indptr.append(len(places))
-    table.data[:] = _least_squares(np.array(indptr), np.array(places), vectors.matrix, table.data.shape)
+    scales = 1 / np.maximum(np.diff(indptr), 1).astype(np.float32)
+    incidence = np.array(indptr), np.array(places, dtype=np.int32), scales
+    weights = np.ones(len(vectors), np.float32)
+    table.data[:] = fit_rows(
+        incidence, weights, vectors.matrix, len(table.data), FLORET_RIDGE, FLORET_STEPS, Run.create()
+    )
     pipeline.vocab.vectors = table
     return pipeline
-
-
-def _least_squares(indptr: Array, places: Array, targets: Array, shape: tuple[int, int]) -> Array:
-    """Return rows whose means over the places of each word are close to its target, by conjugate gradients."""
-    from firthian.kernels.subwords import add_targets, normal_product
-
-    lengths = np.maximum(np.diff(indptr), 1).astype(np.float32)
-    rows, residual = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-    add_targets(indptr, places, 1 / lengths, np.ascontiguousarray(targets, np.float32), residual)
-    direction, image = residual.copy(), np.empty_like(residual)
-    square = (residual**2).sum(axis=0, dtype=np.float64)
-    for _ in range(FLORET_STEPS):
-        normal_product(indptr, places, 1 / lengths**2, FLORET_RIDGE, direction, image)
-        step = square / np.maximum((direction * image).sum(axis=0, dtype=np.float64), 1e-30)
-        rows += step.astype(np.float32) * direction
-        residual -= step.astype(np.float32) * image
-        square, before = (residual**2).sum(axis=0, dtype=np.float64), square
-        direction = residual + (square / np.maximum(before, 1e-30)).astype(np.float32) * direction
-    return rows
 
 
 def find_table(path: Path) -> Path | None:
