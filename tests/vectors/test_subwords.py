@@ -14,6 +14,7 @@ from firthian import FirthianError, Vectors, Vocabulary
 from firthian.errors import UnknownWordError
 from firthian.vectors.subwords import Subwords
 from tests.reference import subwords as twin
+from tests.vectors import fasttext_models
 
 #: Other scripts, combining marks, emoji of several code points, repeated n-grams, nothing.
 WORDS = ["tea", "unhappyness", "straße", "日本語", "éé", "👩‍🚀ab", "aaaaaa", "a", "", "<x>", "n0"]
@@ -52,10 +53,8 @@ def test_composed_vectors_agree_with_the_plain_twin() -> None:
 
 
 def test_buckets_and_means_are_those_of_fasttext(tmp_path: Path) -> None:
-    fasttext = pytest.importorskip("fasttext", reason="extra bench")
-    corpus = tmp_path / "text.txt"
-    corpus.write_text("the happy cat drinks tea in straße\n" * 50)
-    model = fasttext.train_unsupervised(str(corpus), minCount=1, dim=8, bucket=1000, epoch=1, thread=1, verbose=0)
+    text = "the happy cat drinks tea in straße\n" * 50
+    model = fasttext_models.train(tmp_path / "text.txt", text, dim=8, bucket=1000)
     rows = model.get_input_matrix()[len(model.words) :]
     subwords = Subwords(np.arange(1000, dtype=np.uint32), rows, buckets=1000, power=1.0)
     unknown = [word for word in WORDS if word not in model.words]

@@ -196,7 +196,7 @@ def score(
     seed: Seed = 1,
     json: Json = False,
 ) -> None:
-    """Print the log-likelihood of documents and their surprising words, or draw text from the model."""
+    """Print the log-likelihood of documents, or draw text from the model."""
     from firthian.counts.counts import Counts
     from firthian.text.readers import Files
     from firthian.vectors.documents import tokenizer_of

@@ -36,7 +36,7 @@ SVI = Recipe(
     counting=DYNAMIC,
     source="tokens",
     dimension=50,
-    memory=Memory(word_dim2=22, word_dim=80, word=600, token=300, batch=1_000_000),
+    memory=Memory(word_dim2=16, word_dim=80, word=600, token=300, batch=1_000_000),
     batch_option="batch_tokens",
 )
 

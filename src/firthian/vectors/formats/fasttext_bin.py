@@ -58,45 +58,29 @@ class Header(NamedTuple):
 
 def write(vectors: Vectors, path: Path, force: bool) -> None:
     """Write the model; its size is that of all buckets, most of them zeros that take no room on most disks."""
-    table = vectors.subwords
-    if table is None:
-        message = "the vectors have no subwords, which a fastText model consists of"
-        raise FirthianError(message, hint="add them with firth subwords, or use fasttext-vec")
-    vocabulary, width = vectors.vocabulary, vectors.vector_size
+    vocabulary, width, table = vectors.vocabulary, vectors.vector_size, vectors.subwords
+    low, high, buckets = (table.low, table.high, table.buckets) if table is not None else (0, 0, 0)
     counts = np.maximum(vocabulary.counts, 1)
-    settings = (
-        VERSION,
-        width,
-        5,
-        5,
-        1,
-        5,
-        1,
-        _NEGATIVE_SAMPLING,
-        _SKIP_GRAM,
-        table.buckets,
-        table.low,
-        table.high,
-        100,
-    )
+    settings = (VERSION, width, 5, 5, 1, 5, 1, _NEGATIVE_SAMPLING, _SKIP_GRAM, buckets, low, high, 100)
     with new_file(path, force) as file:
         file.write(_NUMBER.pack(MAGIC) + _SETTINGS.pack(*settings, 1e-4))
         file.write(_DICTIONARY.pack(len(vectors), len(vectors), 0, int(counts.sum()), -1))
         for word, count in zip(vocabulary.words, counts.tolist(), strict=True):
             file.write(word.encode() + b"\0" + _ENTRY.pack(count, 0))
-        file.write(_SHAPE.pack(False, len(vectors) + table.buckets, width))
+        file.write(_SHAPE.pack(False, len(vectors) + buckets, width))
         for first in range(0, len(vectors), _ROWS):
             words = vocabulary.words[first : first + _ROWS]
             numbers, sums = _ngram_sums(table, words)
             rows = (1 + numbers[:, np.newaxis]) * vectors.matrix[first : first + _ROWS] - sums
             file.write(rows.astype("<f4").tobytes())
         base = file.tell()
-        for first in range(0, len(table), _ROWS):
+        for first in range(0, len(table) if table is not None else 0, _ROWS):
+            assert table is not None
             rows = (table.rows[first : first + _ROWS].astype(np.float32) * np.float32(table.scale)).astype("<f4")
             for bucket, row in zip(table.ids[first : first + _ROWS].tolist(), rows, strict=True):
                 file.seek(base + 4 * width * bucket)
                 file.write(row.tobytes())
-        file.truncate(base + 4 * width * table.buckets)
+        file.truncate(base + 4 * width * buckets)
         file.seek(0, 2)
         file.write(_SHAPE.pack(False, len(vectors), width))
         contexts = vectors.contexts if vectors.contexts is not None else np.zeros((1, width), np.float32)
@@ -177,8 +161,10 @@ def read_header(path: Path, file: Any) -> Header:
     return Header(width, buckets, low, high, names, counts, file.tell())
 
 
-def _ngram_sums(table: Subwords, words: list[str]) -> tuple[Array, Array]:
+def _ngram_sums(table: Subwords | None, words: list[str]) -> tuple[Array, Array]:
     """Return the number of n-grams of each word and the sums of their rows, as fastText has them."""
+    if table is None:
+        return np.zeros(len(words), np.float32), np.zeros((len(words), 1), np.float32)
     numbers = np.diff(table.hashed(words)[1]).astype(np.float32)
     sums = table.compose(words) * np.maximum(numbers, 1)[:, np.newaxis] ** np.float32(table.power)
     if _END_OF_LINE in words:
@@ -217,6 +203,6 @@ def _is_text(word: bytes) -> bool:
 
 
 FORMAT = Format(
-    NAME, "a fastText model with subwords", (), read, write, lambda path, head: head.startswith(_NUMBER.pack(MAGIC)),
+    NAME, "a fastText model, with its subwords", (), read, write, lambda path, head: head.startswith(_NUMBER.pack(MAGIC)),
     spaces=False, forbidden=CONTROL,
 )  # fmt: skip

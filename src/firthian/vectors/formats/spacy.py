@@ -1,6 +1,6 @@
 """spaCy: written as a pipeline of a tokenizer and vectors; read from any pipeline with vectors.
 
-With subwords, also as floret vectors: a table without words. A word's vector is the mean of the rows of ``<word>`` and its
+Also as floret vectors: a table without words. A word's vector is the mean of the rows of ``<word>`` and its
 n-grams, each of which has ``FLORET_HASHES`` rows, by hashing. The table is fitted to the vectors by least squares.
 """
 
@@ -34,6 +34,9 @@ NAME, FLORET = "spacy", "floret"
 
 #: Rows of a floret table per word, rows of each n-gram, the penalty on rows, and the steps of conjugate gradients.
 FLORET_ROWS, FLORET_HASHES, FLORET_RIDGE, FLORET_STEPS = 2, 2, 1e-4, 50
+
+#: The lengths of n-grams if the vectors have no subwords.
+FLORET_NGRAMS = 3, 6
 
 #: The files of a table of vectors: the matrix, the row of each hash, and the texts that were hashed.
 _TABLE = ("vectors", "key2row", "strings.json")
@@ -71,14 +74,11 @@ def _lookup_attribute(vectors: Vectors) -> str:
 
 def to_floret(vectors: Vectors, language: str | None = None) -> Any:
     """Return a blank spaCy pipeline whose floret table approximates the vectors of known words, and composes unknown ones."""
-    if vectors.subwords is None:
-        raise FirthianError(
-            "the vectors have no subwords, which a floret table consists of", hint="add them with firth subwords"
-        )
+    low, high = (vectors.subwords.low, vectors.subwords.high) if vectors.subwords is not None else FLORET_NGRAMS
     pipeline, tables = _blank(language), require("spacy.vectors", "export")
     table = tables.Vectors(
         strings=pipeline.vocab.strings, data=np.zeros((max(FLORET_ROWS * len(vectors), 1000), vectors.vector_size), "f"),
-        mode=FLORET, minn=vectors.subwords.low, maxn=vectors.subwords.high, hash_count=FLORET_HASHES, name="firthian",
+        mode=FLORET, minn=low, maxn=high, hash_count=FLORET_HASHES, name="firthian",
         attr=_lookup_attribute(vectors),
     )  # fmt: skip
     places, indptr = [], [0]
