@@ -9,13 +9,7 @@ import pytest
 
 
 def train(corpus: Path, text: str, **settings: Any) -> Any:
-    """Train on a small text; fastText reads memory before it is set, and now and then finds NaN there."""
+    """Train on a small text, in 10 dimensions: fastText sets tenths of a matrix, but not what is left over."""
     fasttext = pytest.importorskip("fasttext", reason="package fasttext-numpy2-wheel")
     corpus.write_text(text)
-    for attempt in range(5):
-        try:
-            return fasttext.train_unsupervised(str(corpus), minCount=1, epoch=1, thread=1, verbose=0, **settings)
-        except RuntimeError:
-            if attempt == 4:
-                raise
-    return None
+    return fasttext.train_unsupervised(str(corpus), dim=10, minCount=1, epoch=1, thread=1, verbose=0, **settings)

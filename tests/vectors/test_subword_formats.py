@@ -61,7 +61,7 @@ def test_gensim_has_the_same_words_and_the_same_directions(vectors: ft.Vectors, 
 @pytest.mark.parametrize("maxn", [0, 4])
 def test_models_of_fasttext_are_read(tmp_path: Path, maxn: int) -> None:
     text = "the kettle is on the tea table\nthe teapot is über the fire\n" * 20
-    model = fasttext_models.train(tmp_path / "corpus.txt", text, dim=7, bucket=300, minn=2 if maxn else 0, maxn=maxn)
+    model = fasttext_models.train(tmp_path / "corpus.txt", text, bucket=300, minn=2 if maxn else 0, maxn=maxn)
     model.save_model(str(tmp_path / "model.bin"))
     ours = ft.load(tmp_path / "model.bin")
     assert isinstance(ours, ft.Vectors)

@@ -54,7 +54,7 @@ def test_composed_vectors_agree_with_the_plain_twin() -> None:
 
 def test_buckets_and_means_are_those_of_fasttext(tmp_path: Path) -> None:
     text = "the happy cat drinks tea in straße\n" * 50
-    model = fasttext_models.train(tmp_path / "text.txt", text, dim=8, bucket=1000)
+    model = fasttext_models.train(tmp_path / "text.txt", text, bucket=1000)
     rows = model.get_input_matrix()[len(model.words) :]
     subwords = Subwords(np.arange(1000, dtype=np.uint32), rows, buckets=1000, power=1.0)
     unknown = [word for word in WORDS if word not in model.words]
