@@ -94,7 +94,8 @@ def test_type_a_word_and_see_neighbors(visit: Visit, served: Served) -> None:
     page = visit.open(served.url)
     page.keyboard.press("/")
     page.keyboard.type("su")
-    page.wait_for_selector("[role=option]")
+    # The words with "s" may be shown first.
+    page.wait_for_function("() => document.querySelectorAll('[role=option]').length === 2")
     assert page.locator("[role=option]").all_inner_texts() == ["sun", "sunset"]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
