@@ -149,7 +149,7 @@ def rows(scale: Scale) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
     yield "tweedie, word bias", "tweedie", many, {"bias": "row", **_REGULARIZED}
     yield "tweedie, both biases", "tweedie", many, _REGULARIZED
     yield "poisson", "poisson", many, _REGULARIZED
-    yield "multinomial", "multinomial", many, _REGULARIZED
+    yield "multinomial", "multinomial", many, {"bias": "row", **_REGULARIZED}
     yield "weights kept", "tweedie", 2, _UNCUT
     yield "weights truncated", "tweedie", 2, _CONVERGED
     yield "counts truncated", "tweedie", 2, {"truncate_counts": 10.0, **_UNCUT}

@@ -27,7 +27,7 @@ def test_defaults_replace_those_of_the_classes():
 
 
 @pytest.mark.parametrize(
-    ("name", "option", "same", "other"), [("multinomial", "bias", "row", "both"), ("svd", "normalize", "false", True)]
+    ("name", "option", "same", "other"), [("psd", "band_ridges", "0", "2,4"), ("svd", "normalize", "false", True)]
 )
 def test_fixed_options_are_recorded_and_cannot_be_changed(name, option, same, other):
     recipe = find_recipe(name)

@@ -61,8 +61,8 @@ LIKELIHOOD = (
         _PAPER,
         f"{HERE}.model:poisson",
         f"{HERE}.iwlrls:IWLRLS",
-        defaults=_LIKELIHOOD,
-        fixed={"bias": "row"},
+        # Without a context bias, as in the paper, vectors must hold the frequencies: worse at similarity, better at analogies.
+        defaults={**_LIKELIHOOD, "bias": "base"},
         counting=DYNAMIC,
         aliases=("skipgram",),
         memory=_REWEIGHTED,
