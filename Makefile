@@ -8,7 +8,7 @@ TORCH ?= torch==2.13.0
 # The checker of accessibility is fetched, never kept in the repository.
 AXE := build/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: browser demo test test-slow test-cluster test-heavy lint bench studies studies-quick docs docs-output figures fuzz clean
+.PHONY: browser demo test test-slow test-bounds test-cluster test-heavy lint bench studies studies-quick docs docs-output figures fuzz clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -47,6 +47,9 @@ test: $(STAMPS)/dev lint browser  ## the whole test suite
 
 test-slow: $(STAMPS)/dev  ## the long tests too
 	$(BIN)/pytest -n 2 --dist loadgroup -m 'not cluster'
+
+test-bounds: $(STAMPS)/dev  ## the suite with every index of the kernels checked: a wrong one would corrupt memory
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/pytest -n 2 --dist loadgroup -m 'not slow and not cluster' --ignore tests/browser
 
 test-cluster: $(STAMPS)/dev  ## every recipe, and every kind of loss, on Ray clusters that the tests start and stop
 	$(BIN)/pytest -n 0 tests/runtime/cluster
