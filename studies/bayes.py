@@ -205,7 +205,7 @@ def _batches(rows: dict[str, Any]) -> str:
 
 
 def _random_start(rows: dict[str, Any]) -> str:
-    """Say how the likelihood of seen pairs changes from a random start."""
+    """Describe how the likelihood of seen pairs changes from a random start."""
     found = rows.get(f"sweeps/{bayes_text.RANDOM}, 2 M tokens")
     if not found:
         return ""

@@ -39,3 +39,10 @@ def random_counts(size=30, seed=0, context="both", zero_word=None):
     if zero_word is not None:
         matrix[zero_word] = matrix[:, zero_word] = 0
     return matrix, counts_of(matrix, context)
+
+
+def offset_of_answers(vectors, ids):
+    """The mean distance of b - a + c from d over analogies, in units of the vectors' mean length."""
+    a, b, c, d = ids.T
+    matrix = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1).mean()
+    return np.linalg.norm(matrix[b] - matrix[a] + matrix[c] - matrix[d], axis=1).mean()

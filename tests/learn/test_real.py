@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import lzma
-
 import numpy as np
 import pytest
 import scipy.stats
 
 import firthian as ft
 from firthian.datasets import data_folder
+from tests.learn.texts import wikipedia
 
 #: The first part of the corpus that is read: 17 million tokens.
 BYTES = 100_000_000
@@ -18,13 +17,8 @@ BYTES = 100_000_000
 @pytest.mark.slow
 @pytest.mark.realdata
 def test_svd_on_men(tmp_path):
+    corpus = wikipedia(tmp_path / "enwiki17m.txt", BYTES)
     folder = data_folder()
-    packed = folder / "corpora" / "enwiki70m.txt.xz" if folder else None
-    if packed is None or not packed.is_file():
-        pytest.skip("the corpus enwiki70m is not here")
-    corpus = tmp_path / "enwiki17m.txt"
-    with lzma.open(packed) as source:
-        corpus.write_bytes(source.read(BYTES).rpartition(b"\n")[0])
     vectors = ft.train(corpus, "svd", vector_size=150, counting={"min_count": 50})
     matrix = vectors.matrix / np.maximum(np.linalg.norm(vectors.matrix, axis=1, keepdims=True), 1e-12)
     ours, people = [], []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 
 import numpy as np
 import pytest
@@ -11,12 +10,12 @@ from scipy.stats import multivariate_normal
 
 import firthian as ft
 from firthian import FirthianError, Vectors, Vocabulary
-from firthian.datasets import data_folder
 from firthian.evaluate.words import score_pairs
 from firthian.kernels.packing import pack
 from firthian.vectors import uncertainty as ask
 from firthian.vectors.formats import write_vectors
 from firthian.vectors.formats.gensim import from_gensim
+from tests.learn.texts import wikipedia
 
 WORDS = ["tea", "coffee", "cup", "car", "road", "the"]
 
@@ -125,14 +124,9 @@ def test_product_kernel_is_the_integral_of_both_densities(kind):
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
     """Bayesian vectors of 2 MB of Wikipedia, where rare words are uncertain."""
-    folder = data_folder()
-    packed = folder / "corpora" / "enwiki70m.txt.xz" if folder else None
-    if packed is None or not packed.is_file():
-        pytest.skip("the corpus enwiki70m is not here")
     path = tmp_path_factory.mktemp("real")
-    with lzma.open(packed) as source:
-        (path / "text.txt").write_bytes(source.read(2_000_000).rpartition(b"\n")[0])
-    ft.train(path / "text.txt", "bayes", vector_size=15, epochs=5, counting={"max_vocab": 1500}).save(path / "vectors")
+    corpus = wikipedia(path / "text.txt", 2_000_000)
+    ft.train(corpus, "bayes", vector_size=15, epochs=5, counting={"max_vocab": 1500}).save(path / "vectors")
     return path / "vectors"
 
 

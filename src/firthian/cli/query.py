@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _note_composed(vectors: Vectors, words: Iterable[str]) -> None:
-    """Say on standard error which words are unknown, and of which n-grams their vectors are composed."""
+    """Report unknown words and the n-grams of their composed vectors on standard error."""
     from firthian.vectors.lookup import explain
 
     for word in words:

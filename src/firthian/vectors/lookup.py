@@ -82,11 +82,6 @@ def look_up(vectors: Vectors, words: Iterable[str], missing: str, unit: bool = F
     return Found(kept, numbers, rows)
 
 
-def can_compose(vectors: Vectors, word: str) -> bool:
-    """Return whether an unknown word has a composed vector."""
-    return vectors.subwords is not None and bool(vectors.subwords.compose([word]).any())
-
-
 def cannot_compose(word: str) -> UnknownWordError:
     """Build the error for a word none of whose n-grams is known."""
     return UnknownWordError(

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import lzma
-
 import numpy as np
 import pytest
 
 import firthian as ft
-from firthian.datasets import data_folder
 from firthian.errors import FirthianError
 from firthian.learn.likelihood import losses
 from firthian.learn.likelihood import model as ef
@@ -18,7 +15,8 @@ from firthian.learn.likelihood.model import Factors
 from firthian.learn.likelihood.semf import Analogies, SupervisedEMF
 from firthian.runtime.executor import Threads
 from firthian.runtime.run import Run
-from tests.learn.common import counts_of, random_counts
+from tests.learn.common import counts_of, offset_of_answers, random_counts
+from tests.learn.texts import wikipedia
 
 ALONE = Run(executor=Threads(1))
 QUESTIONS = np.array([[0, 1, 2, 3], [4, 5, 0, 1], [0, 1, 2, 7]])
@@ -92,13 +90,8 @@ def test_words_in_analogies_reach_their_common_minimum():
 
 @pytest.mark.realdata
 def test_on_text_an_inner_loop_reaches_the_minimum_of_many_gradient_steps(tmp_path):
-    folder = data_folder()
-    packed = folder / "corpora" / "enwiki70m.txt.xz" if folder else None
-    if packed is None or not packed.is_file():
-        pytest.skip("the corpus enwiki70m is not here")
-    with lzma.open(packed) as source:
-        (tmp_path / "text.txt").write_bytes(source.read(2_000_000).rpartition(b"\n")[0])
-    model = ef.NegativeSampling(ft.count(tmp_path / "text.txt", max_vocab=150, sample=1e-3), ALONE, 4.0, 1.0)
+    corpus = wikipedia(tmp_path / "text.txt", 2_000_000)
+    model = ef.NegativeSampling(ft.count(corpus, max_vocab=150, sample=1e-3), ALONE, 4.0, 1.0)
     start = np.random.default_rng(1).normal(0, 0.3, (2, model.words, 10)).astype(np.float32)
     factors = Factors(start[0], start[1], np.zeros(model.words), np.zeros(model.words))
     # contexts of a fit, which are correlated, make gradient steps slow
@@ -146,13 +139,8 @@ def test_analogies_are_learned(tmp_path):
     path = tmp_path / "questions.txt"
     path.write_text("".join(" ".join(words[n] for n in row) + "\n" for row in ids))
 
-    def distance(vectors):
-        a, b, c, d = ids.T
-        matrix = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1).mean()
-        return np.linalg.norm(matrix[b] - matrix[a] + matrix[c] - matrix[d], axis=1).mean()
-
     plain = ft.train(counts, "emf-amemf", vector_size=10)
     taught = ft.train(counts, "emf-amemf", vector_size=10, analogies=str(path), **{"lambda": 0.5})
     objective = [taught.provenance.stats["objective_at_start"], *taught.provenance.objective]
     assert (np.diff(objective) <= 1e-6 * objective[0]).all()
-    assert distance(taught) < 0.8 * distance(plain)
+    assert offset_of_answers(taught, ids) < 0.8 * offset_of_answers(plain, ids)
