@@ -8,7 +8,7 @@ TORCH ?= torch==2.13.0
 # The checker of accessibility is fetched, never kept in the repository.
 AXE := build/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: browser demo test test-slow test-bounds test-cluster test-heavy lint bench studies studies-quick docs docs-output figures fuzz clean
+.PHONY: browser demo test test-slow test-bounds test-cluster test-heavy lint bench bench-quick studies studies-quick docs docs-output figures fuzz clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -72,6 +72,9 @@ lint: $(STAMPS)/dev
 
 bench: $(STAMPS)/bench  ## speed and memory beside other tools
 	$(BIN)/python -m benchmarks
+
+bench-quick: $(STAMPS)/bench  ## instructions of kernels and CPU time beside other tools (minutes)
+	$(BIN)/python -m benchmarks.quick
 
 studies: $(STAMPS)/bench  ## the experiments of the five papers, into docs/studies (hours; goes on where it stopped)
 	$(BIN)/python -m studies

@@ -1,6 +1,6 @@
 """Run every benchmark, print the figures and keep them (``benchmarks/results``, ``build/history.jsonl``). ``make bench``
 
-Rows that were measured before are measured again, so that all ratios are of one run. The pages that show them are written anew.
+Rows that were measured before are measured again, so that all ratios are of one run. The pages that show them are rewritten.
 """
 
 from __future__ import annotations

@@ -227,7 +227,106 @@ def cluster() -> str:
     return table(["", "threads: 1", "2", "Ray: 1", "2", "1 / 2 threads", "1 / 2 Ray workers", "Ray / threads, 2"], body)
 
 
+def compress() -> str:
+    """Size, speed and loss of compressed vectors; losses are differences from the first row."""
+    rows, body = read("compress")["rows"], []
+    whole = rows["float32"]
+    sets = {**dict(zip(SETS, SHORT, strict=True)), "rw": "RW"}
+    for row in rows.values():
+        notes = row["notes"]
+        cells = [
+            f"{row['scores'][name] - whole['scores'][name] + 0.0:+.3f}".replace("-0.000", "+0.000") for name in sets
+        ]
+        cut = f" ({notes['dimensions']} dimensions)" if notes.get("dimensions", 150) < 150 else ""
+        first = f"{notes['bytes']}{cut}" if notes else "float32"
+        kept = f"{notes['neighbors_kept']:.1%}" if notes else ""
+        times = [f"{row[name] * 1e3:.1f}" for name in ("open", "neighbors", "neighbors cpu")]
+        body.append([first, f"{row['bytes'] / 1e6:.1f}", *times, kept, *(cells if notes else [""] * len(cells))])
+    head = ["bytes a vector", "MB on disk", "open, ms", "a query, ms", "processor, ms", "neighbors kept"]
+    return table([*head, *sets.values()], body)
+
+
+def search_retrieval() -> str:
+    """Precision at 10 of the three rankings."""
+    body = []
+    for key, row in read("search")["rows"].items():
+        if key.startswith("retrieval "):
+            cells = [short(row[name]) for name in ("words", "vectors", "hybrid")]
+            body.append([f"`{key.removeprefix('retrieval ')}`", *cells, row["chosen"]])
+    head = [
+        "`--method` of `firth index`",
+        "words (BM25)",
+        "vectors",
+        "hybrid",
+        "constants chosen on train",
+    ]
+    return table(head, body)
+
+
+def search_speed() -> str:
+    """Size and speed of a large index."""
+    row = read("search")["rows"]["speed"]
+    body = [
+        ["documents", f"{row['documents']:,}"],
+        ["build, s", f"{row['build seconds']:.0f}"],
+        ["on disk, MB", f"{row['disk MB']:,.0f}"],
+        ["peak memory, MB, mapped files included", f"{row['peak MB']:,.0f}"],
+    ]
+    for name in ("vectors", "words", "hybrid"):
+        times = " / ".join(f"{row[name][part] * 1e3:.0f}" for part in ("best", "median", "cpu"))
+        body.append([f"a query, `{name}`, ms: best / median / processor", times])
+    return table(["", ""], body)
+
+
+def quick() -> str:
+    """The newest run of the watch on speed."""
+    newest = read("quick")["rows"]["history"][-1]
+    body = [[f"instructions of `{name}`", f"{number:,}"] for name, number in newest["counts"].items()]
+    body += [[f"CPU time of {name} / ours", f"{ratio:.1f}"] for name, ratio in newest["ratios"].items()]
+    return table(["", newest["date"]], body)
+
+
+def texts(kind: str, columns: dict[str, str]) -> str:
+    """Return the rows of one part of the benchmark of texts, the best of a column bold."""
+    rows = {key.partition("/")[2]: row for key, row in read("texts")["rows"].items() if key.startswith(f"{kind}/")}
+    best = {column: max(row[column] for row in rows.values()) for column in columns}
+    body = []
+    for name, row in rows.items():
+        cells = [short(row[column]) for column in columns]
+        marked = [
+            f"**{cell}**" if row[column] == best[column] else cell for column, cell in zip(columns, cells, strict=True)
+        ]
+        spread = [short(row["deviation"])] if "deviation" in row else []
+        body.append([name if name.startswith("tf-idf") else f"`{name}`", *marked, *spread])
+    return table(["", *columns.values(), *(["deviation"] if kind == "reviews" else [])], body)
+
+
+def texts_speed() -> str:
+    """Encoding, beside model2vec."""
+    body = []
+    for key, row in read("texts")["rows"].items():
+        if not key.startswith("speed/"):
+            continue
+        cells = [f"{row[who]['wall']:.2f} ({row[who]['processor']:.2f})" for who in ("ours", "model2vec")]
+        body.append(
+            [
+                key.removeprefix("speed/"),
+                f"{row['texts']:,}",
+                *cells,
+                f"{row['model2vec']['wall'] / row['ours']['wall']:.1f}",
+            ]
+        )
+    return table(["", "texts", "`Encoder`, seconds", "model2vec, seconds", "ratio"], body)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "compress": compress,
+    "search-retrieval": search_retrieval,
+    "search-speed": search_speed,
+    "texts sentences": lambda: texts("sentences", {"train": "training sentences", "dev": "development sentences"}),
+    "texts documents": lambda: texts("documents", {"held-out": "held-out training postings", "test": "test postings"}),
+    "texts reviews": lambda: texts("reviews", {"accuracy": "accuracy"}),
+    "texts speed": texts_speed,
     "counting-speed": speed,
     "counting-budget": budget,
     "training-150": training_150,
@@ -239,5 +338,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "fuzz": fuzz,
     "explore": explore,
     "cluster": cluster,
+    "quick": quick,
     **{f"scale-{name}": make for name, (_, make) in scale_report.PARTS.items()},
 }

@@ -23,6 +23,9 @@ PAGES = tuple(
         "benchmarks/README.md",
         "docs/defaults.md",
         "docs/scale.md",
+        "docs/texts.md",
+        "docs/compress.md",
+        "docs/search.md",
         "docs/derivations/bayes.md",
         "docs/derivations/exponential_family.md",
     )

@@ -26,7 +26,7 @@ class Cost:
 
 def run(command: list[str], **environment: str) -> Cost:
     """Run once; fail loudly."""
-    # Into files: a pipe that nobody reads would be full one day, and the process wait for ever.
+    # Into files: a pipe that nobody reads fills up, and the process would wait forever.
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         before = os.times()
         begin = time.perf_counter()

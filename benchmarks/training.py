@@ -3,7 +3,7 @@
 ``python -m benchmarks.training [--corpus enwiki3m] [--dim 100 --min-count 5] [--repeats 2] [ROW ...]``. A row is a recipe, a
 tool of ``benchmarks/peers.py``, or ``plain``: ``firth train`` as it stands. Each is a process of its own, timed as a whole,
 best of its repeats, all of them kept; a row that takes longer than ``--within`` seconds is not repeated. Rows that were
-measured before are kept too; ``--again`` measures them anew.
+measured before are kept too; ``--again`` measures them again.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--within", type=float, default=WITHIN, help="repeat a row only while it took fewer seconds in all"
     )
-    parser.add_argument("--again", action="store_true", help="measure rows anew that are there")
+    parser.add_argument("--again", action="store_true", help="measure existing rows again")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"some of: {'; '.join(ROWS)}")
     return parser.parse_args()
 

@@ -28,6 +28,12 @@ ENTRIES = (
     Entry("bayes", "Bayesian vectors: Sakaya 2015", "Figures 1, 3, 7, 8, 10 to 16, Tables 2, 4, 5, 7"),
     Entry("rpa", "RPA: Denis and Ralaivola", "Tables 1 to 4, Figures 1 and 2"),
     Entry("chunking", "chunking of Sakaya 2015, section 6.6", "Table 7 with our vectors"),
+    Entry(
+        "regress",
+        "conText: Rodriguez, Spirling and Stewart 2023",
+        "published figures, speed, calibration",
+        always=False,
+    ),
     Entry("defaults", "our own", "every recipe at its defaults, what changes if they change"),
     Entry("sgns_settings", "our own", "the settings of the default recipe, on several texts", always=False),
 )

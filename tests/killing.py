@@ -1,4 +1,4 @@
-"""The end of a process, without a process: a progress that raises after so many reports."""
+"""Interrupt a run without killing a process: progress that raises after N reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class Killed(BaseException):
 
 
 class KillAt:
-    """A progress that ends the process after so many reports."""
+    """Progress that interrupts the run after N reports."""
 
     def __init__(self, reports: int) -> None:
         self.left = reports

@@ -9,5 +9,5 @@ import scipy.sparse
 
 
 def random_csr(shape: tuple[int, int], density: float, rng: np.random.Generator, dtype: Any = np.float32) -> Any:
-    """Give uniform numbers at random places, in compressed rows."""
+    """Return uniform numbers at random places, in compressed rows."""
     return scipy.sparse.csr_array(np.where(rng.random(shape) < density, rng.random(shape), 0).astype(dtype))

@@ -13,8 +13,8 @@ FLOW = Path(__file__).parents[1] / "docs" / "flow.md"
 
 #: A room imports only rooms that stand before it. Modules at the root, such as ``errors``, come first.
 ROOMS = (
-    "kernels", "disk", "runtime", "text", "counts", "vectors", "datasets", "learn", "adapt", "evaluate", "compare",
-    "explore", "cli",
+    "kernels", "disk", "runtime", "text", "counts", "vectors", "datasets", "learn", "texts", "adapt", "evaluate", "compare",
+    "ask", "explore", "cli",
 )  # fmt: skip
 
 #: Families of models, in the same order: a family imports only those before it.
@@ -83,7 +83,7 @@ def test_every_folder_is_a_room_and_the_root_is_nearly_empty():
 def test_files_stay_readable():
     sizes = {path: len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
     assert {path: size for path, size in sizes.items() if size > 400} == {}
-    assert len(sizes) <= 200
+    assert len(sizes) <= 280
 
 
 if __name__ == "__main__":

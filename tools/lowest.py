@@ -24,7 +24,7 @@ def lowest(project: dict[str, Any]) -> dict[str, str]:
     needs = [*project["dependencies"], *(need for extra in extras.keys() - DEVELOPMENT for need in extras[extra])]
     found: dict[str, str] = {}
     for need in sorted(needs, key=str.lower):
-        parts = re.fullmatch(r"([\w.-]+)(?:\[[\w,-]+\])?>=([\d.]+)", need)
+        parts = re.fullmatch(r"([\w.-]+)(?:\[[\w,-]+\])?>=([\d.]+)(?:;.*)?", need)
         if parts is None:
             raise ValueError(f"{need!r} in pyproject.toml has no lowest version, or more than that")
         name, version = parts.groups()
@@ -36,5 +36,5 @@ def lowest(project: dict[str, Any]) -> dict[str, str]:
 if __name__ == "__main__":
     pyproject = tomllib.loads((Path(__file__).resolve().parents[1] / "pyproject.toml").read_text())
     for name, version in lowest(pyproject["project"]).items():
-        # The series, so that a mended 1.26.4 may stand for 1.26.0.
+        # The series, so that the patch release 1.26.4 may stand for 1.26.0.
         print(f"{name}=={version}.*")

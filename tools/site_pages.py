@@ -12,7 +12,7 @@ SHOWN = {"benchmarks.md": ("benchmarks/README.md", "../docs/"), "changelog.md": 
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str | None:
-    """Give the text of such a page, called by mkdocs for each page; None leaves it as it is."""
+    """Return the text of such a page, called by mkdocs for each page; None leaves it as it is."""
     if page.file.src_uri not in SHOWN:
         return None
     name, before = SHOWN[page.file.src_uri]

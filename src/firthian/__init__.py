@@ -11,39 +11,61 @@ text --text--> ids + Vocabulary --counts--> Counts --learn--> Vectors --> evalua
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from firthian._version import __version__
 
 if TYPE_CHECKING:
+    from firthian.ask.associate import associate
+    from firthian.ask.change import Comparison, change
+    from firthian.ask.keyness import keyness
+    from firthian.ask.regress import regress
     from firthian.counts.counting import count
     from firthian.counts.counts import Counts
     from firthian.counts.merging import merge
     from firthian.errors import FirthianError
-    from firthian.evaluate.run import evaluate
+    from firthian.evaluate import Evaluate
     from firthian.learn.train import train
     from firthian.text.tokenizer import Tokenizer
     from firthian.text.vocabulary import Vocabulary
+    from firthian.texts.building import index
+    from firthian.texts.encoder import Encoder
+    from firthian.texts.index import Index
     from firthian.vectors.formats import load
     from firthian.vectors.vectors import Vectors
 
+    evaluate: Evaluate
+
+if sys.byteorder != "little" or sys.maxsize < 2**32:
+    # Files are mapped into memory as they are, and corpora have more bytes than 32 bits can number.
+    raise ImportError("a 64-bit Python on a little-endian processor is needed")
+
 #: Public names and their modules; each is imported on first use, so that ``import firthian`` stays fast.
 _HOMES = {
+    "Comparison": "firthian.ask.change",
     "Counts": "firthian.counts.counts",
+    "Encoder": "firthian.texts.encoder",
     "FirthianError": "firthian.errors",
+    "Index": "firthian.texts.index",
     "Tokenizer": "firthian.text.tokenizer",
     "Vocabulary": "firthian.text.vocabulary",
+    "associate": "firthian.ask.associate",
+    "change": "firthian.ask.change",
     "count": "firthian.counts.counting",
     "evaluate": "firthian.evaluate",
+    "index": "firthian.texts.building",
+    "keyness": "firthian.ask.keyness",
     "load": "firthian.vectors.formats",
     "merge": "firthian.counts.merging",
+    "regress": "firthian.ask.regress",
     "train": "firthian.learn.train",
     "Vectors": "firthian.vectors.vectors",
 }
 
 __all__ = [
-    "Counts", "FirthianError", "Tokenizer", "Vectors", "Vocabulary", "__version__", "count", "evaluate", "load", "merge",
-    "train",
+    "Comparison", "Counts", "Encoder", "FirthianError", "Index", "Tokenizer", "Vectors", "Vocabulary", "__version__",
+    "associate", "change", "count", "evaluate", "index", "keyness", "load", "merge", "regress", "train",
 ]  # fmt: skip
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 #: An array of any shape and type.
 Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Bytes of a cache line.
+CACHE_LINE = 64
 
 
 def unit_rows(matrix: Array) -> Array:
@@ -46,3 +50,15 @@ def on_pattern(pattern: Any, matrix: Any) -> Array:
     values = np.zeros(places.size, dtype=matrix.dtype)
     values[np.searchsorted(places, own)] = matrix.data
     return values
+
+
+def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
+    """Return a new array that begins with a cache line, so that rows of whole lines share none.
+
+    >>> aligned((3, 4), np.float32).ctypes.data % CACHE_LINE
+    0
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.empty(size + CACHE_LINE, dtype=np.uint8)
+    begin = -memory.ctypes.data % CACHE_LINE
+    return np.asarray(memory[begin : begin + size].view(dtype).reshape(shape))

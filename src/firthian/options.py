@@ -22,6 +22,10 @@ from firthian.errors import FirthianError, suggest
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+#: Nobody counts to more than this in earnest: options that are counts and state no bound end here.
+LARGEST_COUNT = 10**9
+
+
 @dataclass(frozen=True)
 class Option:
     """Help and bounds of one setting; its name, type and default come from the signature that declares it.
@@ -47,6 +51,8 @@ class Option:
     optional: bool = False
     #: An upper bound that is not allowed itself.
     below: float = math.inf
+    #: Whether the flag may be given several times.
+    repeatable: bool = False
 
     def check(self, value: Any, strict: bool = False) -> Any:
         """Convert a value to the option's type; raise if it is out of bounds.
@@ -65,11 +71,17 @@ class Option:
             raise FirthianError(f"`{self.name}` must be one of {', '.join(self.choices)}, got {value!r}", hint)
         # A lower bound implies an upper one: no model computes with infinity.
         unbounded = self.low > -math.inf and result == math.inf
+        if self._is_count and result > LARGEST_COUNT:
+            raise replace(self, high=LARGEST_COUNT)._error(value)
         if self.kind in (int, float) and (
             unbounded or not self.low <= result <= self.high or result >= self.below < math.inf
         ):
             raise self._error(value)
         return result
+
+    @property
+    def _is_count(self) -> bool:
+        return self.kind is int and self.low > -math.inf and math.inf == self.high == self.below
 
     def _error(self, value: Any) -> FirthianError:
         kinds = {bool: "true or false", int: "an integer", float: "a number", str: "text"}

@@ -127,7 +127,7 @@ def test_labeled_files(tmp_path, name, content, options):
         ("a.jsonl", "{\n", {}, "line 1: not JSON"),
         ("a.csv", 'a,"b\n', {}, "line 1"),
         ("a.csv", 'label,text\npos,"two\nlines"\n,none\n', {}, "line 4: there is no label"),
-        ("a.tsv", "a\tb\n", {"format": "xlsx"}, "unknown format 'xlsx': choose from: auto, tsv, csv, jsonl"),
+        ("a.tsv", "a\tb\n", {"format": "xlsx"}, "unknown format 'xlsx': choose from: auto, tsv, arrow, csv"),
         ("a.tsv", "pos\tgood\nneg\tbad\tand long\n", {}, "line 2: 3 columns, but the first line has 2"),
         ("a.csv", "label,text\npos,good, so good\n", {}, "line 2: 3 columns, but the first line has 2"),
         ("a.jsonl", '{"label": "a", "text": "b", "split": "train"}\n{"label": "a", "text": "b", "split": null}\n', {},
@@ -179,7 +179,12 @@ def test_columns_of_texts_to_classify(tmp_path, name, content, texts):
             {"text_column": "review"},
             "text_column has no effect on .*, which is read as lines",
         ),
-        ("a.txt", "one\n", {"format": "files"}, "unknown format 'files': choose from: auto, lines, tsv, csv, jsonl"),
+        (
+            "a.txt",
+            "one\n",
+            {"format": "files"},
+            "unknown format 'files': choose from: auto, lines, tsv, arrow, csv",
+        ),
         ("a.jsonl", '{"body": "one"}\n', {"text_column": "boody"}, "line 1: no field 'boody': its fields are 'body'"),
     ],
 )
@@ -222,3 +227,16 @@ def test_ngrams_of_documents_that_are_cut_apart(monkeypatch):
     # A run that the cut goes through is lost; a text still has one start.
     assert parts[:, [0, 2, 3, 4]].tolist() == whole[:, [0, 2, 3, 4]].tolist()
     assert 0 < parts[0, 1] <= 20
+
+
+def test_labeled_tables_of_arrow(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = str(tmp_path / "a.parquet")
+    parquet.write_table(pa.table({"Label": [1, 2], "text": ["good film", "bad film"], "stars": [5.0, None]}), path)
+    found = read_labeled(path)
+    assert (found.texts, found.labels) == (["good film", "bad film"], ["1", "2"])
+    assert read_texts(path) == ["good film", "bad film"]
+    with pytest.raises(FirthianError, match=r"a.parquet, row 2: there is no label"):
+        read_labeled(path, label_column="stars")
+    with pytest.raises(FirthianError, match=r"row 1: the text is missing or is not text"):
+        read_labeled(path, text_column="stars")

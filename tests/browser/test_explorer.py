@@ -34,7 +34,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     save(planted(seed=2, noise=0.9, uncertain=True), place / "second")
     text = ["hot tea with milk", "cold tea with milk", "hot coffee with sugar", "the king and the queen"] * 9
     count(text, place / "counts", min_count=1, window=2)
-    with Served(place / "first", place / "second", "--counts", place / "counts") as server:
+    (place / "text.txt").write_text("\n".join(text))
+    with Served(
+        place / "first", place / "second", "--counts", place / "counts", "--corpus", place / "text.txt"
+    ) as server:
         yield server
 
 

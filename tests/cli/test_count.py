@@ -19,6 +19,7 @@ import pytest
 
 import firthian as ft
 from firthian.text.readers import Files
+from tests.conftest import folder_bytes
 
 Firth = Callable[..., Any]
 
@@ -190,7 +191,7 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
         (
             b"a b c\n",
             ["--format", "xml"],
-            ["--format must be one of auto, lines, files, wiki, csv, tsv, jsonl, got 'xml'"],
+            ["--format must be one of auto, lines, files, wiki, csv, tsv, jsonl, parquet, arrow, duckdb, got 'xml'"],
         ),
         (b"a b c\n", ["--phrases", "pmi"], ["--phrases must be one of npmi, word2vec"]),
         (b"a b c\n", ["--phrase-passes", "2"], ["without --phrases"]),
@@ -212,7 +213,13 @@ def test_a_dry_run_judges_what_was_asked_for(firth: Firth, corpus: Path) -> None
         (lzma.compress(os.urandom(9999).hex().encode())[:5000], [], ["missing.txt is truncated or damaged"]),
         (b"text\nx", ["--format", "csv", "--text-column", "body"], ["has no column 'body'"]),
         (b"text\nx", ["--format", "csv", "--text-column", "\u00b2"], ["has no column '\u00b2'"]),
-        (b"{}\n", ["--format", "jsonl"], ["line 1: no text field 'text'"]),
+        (b"text\nx", ["--format", "csv", "--where", "text"], ["expected COLUMN=VALUE, got 'text'"]),
+        (b"text\nx", ["--format", "csv", "--where", "year=1"], ["has no column 'year': its columns are 'text'"]),
+        (b"text\nx", ["--format", "csv", "--where", "text=y"], ["1 rows excluded by --where, 0 without text"]),
+        (b"x", ["--where", "year=1"], ["--where has no effect", "is read as lines"]),
+        (b"PAR1nothing", ["--format", "parquet"], ["missing.txt is truncated or damaged (it has no footer)"]),
+        (b"ARROW1nothing", ["--format", "arrow"], ["missing.txt is truncated or damaged"]),
+        (b"{}\n", ["--format", "jsonl"], ["has no column 'text'"]),
     ],
 )
 def test_mistakes(
@@ -305,7 +312,7 @@ def one_line(done: subprocess.CompletedProcess[str], *parts: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [4_000, 60_000, 300_000])
-def test_files_larger_than_allowed(tmp_path: Path, target: Path, limit: int) -> None:
+def test_files_larger_than_allowed(firth: Firth, tmp_path: Path, target: Path, limit: int) -> None:
     corpus = tmp_path / "corpus.txt"
     numbers = np.random.default_rng(0).integers(0, 3000, (3000, 10)).astype(str)
     corpus.write_text("\n".join(map(" ".join, numbers)))
@@ -315,6 +322,11 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))"""
     one_line(limited(corpus, target, before), "the file would be larger than the system allows")
     assert not target.exists()
+    # What was done so far is kept for a resumed run, which ends with the same bytes.
+    arguments = ("count", corpus, "--min-count", "1", "--window", "10")
+    assert firth(*arguments, "-o", target, "--resume").code == 0
+    assert firth(*arguments, "-o", tmp_path / "whole").code == 0
+    assert folder_bytes(target) == folder_bytes(tmp_path / "whole")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become somebody else")
@@ -340,14 +352,20 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", place], check=True)
 
 
-def test_a_full_disk(small_disk: Path, tmp_path: Path) -> None:
+def test_a_full_disk(firth: Firth, small_disk: Path, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     numbers = np.random.default_rng(0).integers(0, 3000, (3000, 10)).astype(str)
     corpus.write_text("\n".join(map(" ".join, numbers)))
-    one_line(limited(corpus, small_disk / "c", ""), "the disk is full", "free some space")
-    assert not list(small_disk.iterdir())
+    one_line(limited(corpus, small_disk / "c", ""), "the disk is full", "then continue with --resume")
+    assert [item.name for item in small_disk.iterdir()] == ["c.partial"]
+    subprocess.run(["mount", "-o", "remount,size=30m", small_disk], check=True)
+    arguments = ("count", corpus, "--min-count", "1", "--window", "10")
+    assert firth(*arguments, "-o", small_disk / "c", "--resume").code == 0
+    assert firth(*arguments, "-o", tmp_path / "whole").code == 0
+    assert folder_bytes(small_disk / "c") == folder_bytes(tmp_path / "whole")
+    assert [item.name for item in small_disk.iterdir()] == ["c"]
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    one_line(limited(corpus, small_disk / "c", ""), "is not writable")
+    one_line(limited(corpus, small_disk / "d", ""), "is not writable")
 
 
 def test_a_disk_that_is_full_while_an_old_target_is_there(
@@ -361,8 +379,14 @@ def test_a_disk_that_is_full_while_an_old_target_is_there(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    with monkeypatch.context() as patch:
+        patch.setattr(TensorWriter, "append", full)
+        firth("count", corpus, "-o", target, "--force", "--window", "2").complains("the disk is full")
+    assert {item.name: item.read_bytes() for item in target.iterdir()} == old
+    # The spooled text is kept until the run is resumed or started over.
+    assert firth("count", corpus, "-o", target, "--force").code == 0
+    assert {item.name: item.read_bytes() for item in target.iterdir()} == old
     monkeypatch.setattr(TensorWriter, "append", full)
-    firth("count", corpus, "-o", target, "--force", "--window", "2").complains("the disk is full")
     other = target.parent.parent / "other"
     shutil.copytree(target, other)
     firth("merge", other, other, "-o", target, "--force").complains("the disk is full")

@@ -61,6 +61,15 @@ def test_round_trip(format: Format, case: str, dimensions: int, tmp_path: Path) 
     round_trip(format, make(CASES[case], dimensions), tmp_path)
 
 
+@pytest.mark.parametrize("size", [3, 12, 22])
+@pytest.mark.parametrize("format", READ_BACK, ids=lambda known: known.name)
+def test_compressed_vectors_come_back(format: Format, size: int, tmp_path: Path) -> None:
+    vectors = make(CASES["plain"], 20)
+    small = Vectors(vectors.matrix * 1e-3 / abs(vectors.matrix).max(), vectors.vocabulary).compressed(size)
+    again = round_trip(format, small, tmp_path)
+    assert [word for word, _ in again.most_similar("the")] == [word for word, _ in small.most_similar("the")]
+
+
 @pytest.mark.parametrize("format", READ_BACK, ids=lambda known: known.name)
 def test_extreme_numbers_come_back(format: Format, tmp_path: Path) -> None:
     info = np.finfo(np.float32)

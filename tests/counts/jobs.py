@@ -19,13 +19,13 @@ class Forced(CountingContext):
 
     tokens: int | None = None
 
-    def group_tokens(self, words: int) -> int:
-        """Give the size that was asked for."""
-        return self.tokens or super().group_tokens(words)
+    def group_tokens(self, words: int, spelling: int = 0) -> int:
+        """Return the requested size."""
+        return self.tokens or super().group_tokens(words, spelling)
 
 
 def how(workers: int = 2, segment_bytes: int = SEGMENT_BYTES, group_tokens: int | None = None) -> Forced:
-    """Say how to run."""
+    """Return the run context."""
     return Forced(Threads(workers), 10**9, Silent(), segment_bytes, group_tokens)
 
 

@@ -1,4 +1,4 @@
-"""A run that was killed goes on to the same bytes; one that cannot go on says why."""
+"""Killed runs resume to the same bytes; runs that cannot be resumed say why."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def job(corpus: Path, **settings: Any) -> CountJob:
 
 
 def begin(corpus: Path, target: Path, reports: int, segment_bytes: int = 2000, group_tokens: int = 500) -> None:
-    """Count until so many reports of progress were made, then die."""
+    """Count until N progress reports were made, then die."""
     from dataclasses import replace
 
     settings = replace(how(1, segment_bytes, group_tokens), progress=KillAt(reports))
@@ -111,7 +111,7 @@ def test_dying_between_merges(
 
 
 @pytest.mark.parametrize("reports", [8, 22])
-def test_a_corpus_that_changed_is_counted_anew(tmp_path: Path, folder_bytes: Bytes, reports: int) -> None:
+def test_a_changed_corpus_is_counted_again(tmp_path: Path, folder_bytes: Bytes, reports: int) -> None:
     corpus = write_corpus(tmp_path / "corpus.txt", 600)
     begin(corpus, tmp_path / "c", reports)
     text = corpus.read_text()
@@ -121,7 +121,7 @@ def test_a_corpus_that_changed_is_counted_anew(tmp_path: Path, folder_bytes: Byt
     assert folder_bytes(tmp_path / "c") == folder_bytes(tmp_path / "whole")
 
 
-def test_damage_to_unfinished_work_is_mended(tmp_path: Path, folder_bytes: Bytes) -> None:
+def test_damaged_unfinished_work_is_repaired(tmp_path: Path, folder_bytes: Bytes) -> None:
     corpus = write_corpus(tmp_path / "corpus.txt", 600)
     run_job(job(corpus), tmp_path / "whole", how())
     generator = np.random.default_rng(1)

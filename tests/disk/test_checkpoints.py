@@ -106,7 +106,7 @@ def hurt(path: Path, damage: str, generator: np.random.Generator) -> None:
         path.write_bytes(data)
 
 
-def test_when_every_state_is_damaged_the_loop_begins_anew(tmp_path: Path) -> None:
+def test_when_every_state_is_damaged_the_loop_restarts(tmp_path: Path) -> None:
     saved(tmp_path)
     for item in tmp_path.glob("*/state.json"):
         item.write_text("{}")

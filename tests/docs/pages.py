@@ -141,6 +141,43 @@ def write_small_files(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
+def write_speeches(folder: Path) -> None:
+    """Write a small table of speeches in which two parties use *immigration* differently, vectors and a transform."""
+    import numpy as np
+
+    draw = np.random.default_rng(5)
+    near = {"D": ["reform", "broken", "families"], "R": ["illegal", "amnesty", "border"]}
+    others = ["people", "country", "house", "senate", "bill", "vote", "speaker", "time"]
+    rows = ["doc\tparty\tgender\tnominate_dim1\ttext"]
+    for number in range(60):
+        party = "DR"[number % 2]
+        words = [
+            f"{draw.choice(near[party])} {target} {draw.choice(near[party])} {' '.join(draw.choice(others, 3))}"
+            for target in ("immigration", "immigrants", "immigration", "immigration")
+        ]
+        rows.append(f"text{number}\t{party}\t{'FM'[number // 2 % 2]}\t0\t{' '.join(words)}")
+    (folder / "speeches.tsv").write_text("\n".join(rows) + "\n")
+    words = [*near["D"], *near["R"], *others, "immigration", "immigrants"]
+    lines = [f"{word} {' '.join(f'{value:.3f}' for value in draw.normal(size=8))}\n" for word in words]
+    (folder / "speech-vectors.txt").write_text("".join(lines))
+    np.save(folder / "transform.npy", np.eye(8))
+
+
+def real_speeches(folder: Path) -> None:
+    """Write the sample of speeches of conText, if it is here."""
+    import lzma
+
+    from firthian.datasets import data_folder
+    from tools.local_data import use_local_data
+
+    use_local_data()
+    place = (data_folder() or Path()) / "speeches"
+    for source, target in (("congress.tsv.xz", "speeches.tsv"), ("glove-subset.txt.xz", "speech-vectors.txt")):
+        if (place / source).exists():
+            (folder / target).write_bytes(lzma.decompress((place / source).read_bytes()))
+            (folder / "transform.npy").write_bytes((place / "transform.npy").read_bytes())
+
+
 def real_reader() -> Reader:
     """Return a reader in an empty folder with the demonstration's corpus, and 25 labeled postings of each of four groups."""
     from firthian.datasets import locate
@@ -148,6 +185,8 @@ def real_reader() -> Reader:
     os.environ["COLUMNS"] = "100"
     os.chdir(tempfile.mkdtemp(prefix="firthian-pages-"))
     write_small_files(Path())
+    write_speeches(Path())
+    real_speeches(Path())
     Path("corpus.txt").symlink_to(locate("20newsgroups-text").resolve())
     taken: dict[tuple[str, str], int] = {}
     with locate("20newsgroups").open(encoding="utf-8") as lines, open("labeled.tsv", "w", encoding="utf-8") as kept:

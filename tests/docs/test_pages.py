@@ -20,6 +20,7 @@ from tests.docs.pages import (
     real_reader,
     with_output,
     write_small_files,
+    write_speeches,
 )
 
 TOPICS = {
@@ -47,6 +48,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "corpus.txt").write_text("\n".join(documents) + "\n")
     (folder / "labeled.tsv").write_text("".join(labeled))
     write_small_files(folder)
+    write_speeches(folder)
     return folder
 
 

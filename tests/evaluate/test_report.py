@@ -15,7 +15,7 @@ import pytest
 import firthian as ft
 from firthian.errors import FirthianError
 from firthian.evaluate import SUITES, Evaluation, Pairs, Suite
-from firthian.evaluate.report import show_p
+from firthian.runtime.page import show_p
 from firthian.vectors.provenance import Provenance
 from firthian.vectors.vectors import Vectors
 from tests.evaluate.conftest import planted

@@ -23,12 +23,12 @@ from typing import Any
 
 from tests.fuzz.edits import spoiled
 
-#: One input may take so many seconds of processor time (on a busy machine a clock would tell nothing), so many at all, and
-#: so much memory beyond what the process holds once everything is loaded and compiled.
+#: Limits for one input: seconds of processor time (wall time means little on a busy machine), seconds of wall time, and
+#: memory beyond what the process holds once everything is loaded and compiled.
 WORK_EACH, SECONDS_EACH = 10.0, 300.0
 MEMORY = 512 << 20
 
-#: After so many failures a target is given up.
+#: Stop testing a target after this many failures.
 ENOUGH = 20
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def input_of(target: Any, seeds: list[bytes], seed: int, number: int) -> bytes:
 
 
 def run(name: str, inputs: int, seed: int = 1, memory: int = MEMORY, work: float = WORK_EACH) -> dict[str, Any]:
-    """Run a target in processes of its own; one that dies is followed by another, which goes on after the input."""
+    """Run a target in separate processes; if one dies, another continues after the input that killed it."""
     begin = time.perf_counter()
     failures: list[dict[str, Any]] = []
     slowest, grown, first = 0.0, 0, 0

@@ -98,7 +98,7 @@ def remove(data: bytes, draws: Draws) -> bytes:
 
 
 def repeat(data: bytes, draws: Draws) -> bytes:
-    """Say a part many times over: long lines, long words, double entries."""
+    """Repeat a part many times: long lines, long words, duplicate entries."""
     at = _place(data, draws.where)
     part = data[at : at + 1 + int(draws.much**4 * len(data))]
     times = (1, 2, 10, 1000, 30_000)[draws.number % 5]

@@ -71,6 +71,53 @@ def tables() -> list[bytes]:
     ]
 
 
+def _arrow_table(missing: str | None = None) -> Any:
+    import pyarrow
+
+    texts = ["hot tea", missing, "cold tea dög", "", "hot tea"] * 3
+    return pyarrow.table({"text": texts, "year": [1850, 1851, None, 1853, 1854] * 3, "label": list("abcab") * 3})
+
+
+@functools.cache
+def parquet_tables() -> list[bytes]:
+    from pyarrow import parquet
+
+    def make(folder: Path, **options: Any) -> bytes:
+        parquet.write_table(_arrow_table(), folder / "x", row_group_size=7, **options)
+        return (folder / "x").read_bytes()
+
+    kinds: list[dict[str, Any]] = [{}, {"use_dictionary": False, "compression": "none"}, {"compression": "zstd"}]
+    return [_in_folder(functools.partial(make, **options)) for options in kinds]
+
+
+@functools.cache
+def labeled_parquet() -> list[bytes]:
+    """The tables of above, whose missing texts are refused as examples to learn from, and one with every text."""
+    from pyarrow import parquet
+
+    def make(folder: Path) -> bytes:
+        parquet.write_table(_arrow_table("black tea"), folder / "x", row_group_size=7)
+        return (folder / "x").read_bytes()
+
+    return [_in_folder(make), *parquet_tables()]
+
+
+@functools.cache
+def arrow_files() -> list[bytes]:
+    from pyarrow import feather, ipc
+
+    def make(folder: Path) -> list[bytes]:
+        table = _arrow_table()
+        feather.write_feather(table, folder / "plain", compression="uncompressed")
+        feather.write_feather(table, folder / "packed")
+        with ipc.new_stream(folder / "stream", table.schema) as out:
+            out.write_table(table)
+        return [(folder / name).read_bytes() for name in ("plain", "packed", "stream")]
+
+    result: list[bytes] = _in_folder(make)
+    return result
+
+
 @functools.cache
 def json_lines() -> list[bytes]:
     rows = [
@@ -146,7 +193,32 @@ def vector_folders() -> list[bytes]:
         provenance=Provenance(recipe="bayes"),
         state={"inflation": 1.5},
     )
-    return [packed for one in (dense, sparse, spread) for packed in _both(one.save)]
+    table = Subwords(np.array([1, 5, 9], np.uint32), np.eye(3, dtype=np.float32), buckets=16)
+    composed = Vectors(dense.matrix, dense.vocabulary, subwords=table)
+    small = [composed.compressed(size) for size in (3, 4, 5)]
+    return [packed for one in (dense, sparse, spread, *small) for packed in _both(one.save)]
+
+
+@functools.cache
+def indexed() -> Path:
+    """Return the folder of vectors that indexes refer to."""
+    folder = Path(tempfile.mkdtemp()) / "vectors"
+    vectors().save(folder)
+    return folder
+
+
+@functools.cache
+def indexes() -> list[bytes]:
+    """Indexes of a few documents, of one segment and of two."""
+
+    def make(parts: int) -> Callable[[Path], None]:
+        def write(target: Path) -> None:
+            for part in range(parts):
+                ft.index(indexed(), ["the cat", "tea for the cat", "née\x00 tea"], target, method="mean", add=part > 0)
+
+        return write
+
+    return [*_both(make(1)), *_both(make(2))]
 
 
 @functools.cache

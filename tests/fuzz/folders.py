@@ -1,7 +1,7 @@
 """Folders as bytes, so that they can be fuzzed like files: packed, spoiled, unpacked, and sealed again.
 
-A folder of ours carries checksums. Damage is found by them; an enemy writes them anew. ``seal`` does what the enemy would:
-headers, sizes and checksums fit what the manifest says, so that only the checks behind them stand.
+A folder of ours carries checksums. They reveal damage, but an attacker can recompute them. ``seal`` does what an attacker
+would: headers, sizes and checksums fit what the manifest says, so that only the checks behind them stand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.fuzz.edits import Draws, edit_bytes, edit_json
 
 Files = dict[str, bytes]
 
-_ENTRY = re.compile(rb"([a-z_0-9]{1,30}\.[a-z]{2,12})\0([0-9]{1,7})\0")
+_ENTRY = re.compile(rb"([a-z_0-9-]{1,30}\.[a-z]{2,12})\0([0-9]{1,7})\0")
 
 #: Arrays that a sealed manifest may ask for; larger ones need no more checks than these.
 _LARGEST_ARRAY = 1 << 16

@@ -39,6 +39,7 @@ from firthian.text.segments import cut_segments, read_segment, tokenize_segment,
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import TypeTable
 from firthian.text.vocabulary import read_words
+from firthian.texts.index import Index
 from firthian.vectors.formats import read_vectors
 from firthian.vectors.vectors import Vectors
 from tests.fuzz import examples
@@ -77,7 +78,7 @@ def _scratch(_process: int) -> Path:
 
 
 def scratch() -> Path:
-    """Give the folder that this process puts its inputs in."""
+    """Return the folder for this process's inputs."""
     return _scratch(os.getpid())
 
 
@@ -213,6 +214,14 @@ def _vectors_folder(data: bytes) -> None:
             vectors.uncertainty(vectors.vocabulary.words[0])
 
 
+def _index(data: bytes) -> None:
+    with _folder(data, "index.json") as path:
+        index = Index.load(path, examples.indexed(), verify=len(data) % 2 == 0)
+        for method in ("hybrid", "vectors", "words"):
+            index.search("tea cat", method=method)
+        index.dedupe()
+
+
 def _safetensors(data: bytes) -> None:
     with _file(data, "x.safetensors") as path:
         read_foreign_tensors(path)
@@ -311,6 +320,9 @@ TARGETS: tuple[Target, ...] = (
     Target("corpus.csv", examples.tables, _corpus("corpus.csv")),
     Target("corpus.tsv", examples.tables, _corpus("corpus.tsv", column="2")),
     Target("corpus.jsonl", examples.json_lines, _corpus("corpus.jsonl"), edit_json_lines),
+    Target("corpus.parquet", examples.parquet_tables, _corpus("corpus.parquet")),
+    Target("corpus.arrow", examples.arrow_files, _corpus("corpus.arrow")),
+    Target("labeled.parquet", examples.labeled_parquet, _labeled("x.parquet")),
     *map(_compressed, _COMPRESSIONS),
     Target("tokens.unicode", examples.texts, _tokens("unicode")),
     Target("tokens.whitespace", examples.texts, _tokens("whitespace")),
@@ -325,6 +337,7 @@ TARGETS: tuple[Target, ...] = (
     Target("checkpoint", examples.checkpoints, _checkpoint, edit_folder),
     Target("counts", examples.counts, _counts, edit_folder),
     Target("vectors.folder", examples.vector_folders, _vectors_folder, edit_folder),
+    Target("index", examples.indexes, _index, edit_folder),
     Target("vectors.safetensors", lambda: [examples.tensors()[0]], _safetensors),
     Target("vectors.any", examples.vector_files, _vectors("vectors")),
     Target("vectors.word2vec", examples.vector_texts, _vectors("v.txt", "word2vec")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from firthian.kernels.pmi import logarithms, weighted_pmi
 from firthian.kernels.regression import descend
 from firthian.kernels.sparse import inner_products, times_dense
 from firthian.learn.linalg.operators import Centered, DenseOperator, SideBySide, SparseOperator
@@ -38,6 +39,39 @@ def test_inner_products_on_a_pattern():
     inner_products(matrix.indptr, matrix.indices, left, right, 0, 20, out)
     wanted = slow_sparse.inner_products(matrix.indptr, matrix.indices, left, right)
     np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_logarithms_are_accurate_to_single_precision():
+    numbers = np.exp(np.random.default_rng(3).uniform(-80, 80, 50_001)).astype(np.float32)
+    numbers[:1001] = np.linspace(0.5, 2, 1001)
+    out = np.empty_like(numbers)
+    logarithms(numbers, numbers.size, out)
+    exact = np.log(numbers.astype(np.float64))
+    assert (np.abs(out - exact) < 2e-7 * np.maximum(np.abs(exact), 1)).all()
+
+
+@pytest.mark.parametrize("power", [0.5, 0.75])
+def test_weighted_pmi(power):
+    matrix = sparse_matrix(30, 30, 5)
+    matrix.data = np.random.default_rng(5).integers(1, 9, matrix.nnz).astype(np.float32)
+    sums = np.asarray(matrix.sum(axis=1)).ravel() + 1.0, np.asarray(matrix.sum(axis=0)).ravel() + 1.0
+    total, kappa, root = sums[1].sum(), 0.02, 2.0
+    targets, weights = np.zeros((2, matrix.nnz), dtype=np.float32)
+    pairs, marginals = (matrix.indptr, matrix.indices, matrix.data), (sums[0], sums[1] / total)
+    weighted_pmi(pairs, marginals, (kappa, root, power), 0, 30, targets, weights)
+    rows, x = np.repeat(np.arange(30), np.diff(matrix.indptr)), matrix.data.astype(np.float64)
+    expected = sums[0][rows] * sums[1][matrix.indices] / total
+    np.testing.assert_allclose(targets, np.log((1 - kappa) * x / expected + kappa), rtol=0, atol=5e-7)
+    wanted = np.where(rows == matrix.indices, 0, np.minimum(x**power / root, 1))
+    np.testing.assert_allclose(weights, wanted, rtol=1e-6)
+
+
+def test_a_word_without_pairs_has_no_pmi():
+    indptr, indices, values = np.array([0, 1, 1, 2]), np.array([2, 0], dtype=np.int32), np.ones(2, dtype=np.float32)
+    sums = np.array([1.0, 0.0, 1.0])
+    targets, weights = np.zeros((2, 2), dtype=np.float32)
+    weighted_pmi((indptr, indices, values), (sums, sums / 2), (0.02, 1.0, 0.5), 0, 3, targets, weights)
+    np.testing.assert_allclose(targets, np.log(0.98 * 2 + 0.02), rtol=1e-6)
 
 
 def operators():

@@ -11,7 +11,7 @@ def unit_rows(matrix):
 
 
 def answer(matrix, a, b, c, epsilon=0.001):
-    """Give the best word by 3CosAdd and by 3CosMul, never a, b or c; the first of equals."""
+    """Return the best word by 3CosAdd and by 3CosMul, never a, b or c; the first of equals."""
     unit = unit_rows(matrix)
     cosines = unit @ unit.T
     # eq. 3: arg max cos(x, b) - cos(x, a) + cos(x, c)

@@ -35,6 +35,40 @@ def test_neighbors(firth, folder: Path) -> None:
     assert set(json.loads(outcome.err)) == {"error", "hint"}
 
 
+def test_an_unknown_word_does_not_take_the_others_answers(firth, folder: Path) -> None:
+    outcome = firth("neighbors", folder, "tea", "xyz", "coffe")
+    assert outcome.code == 2
+    assert "0.9952  coffee" in outcome.out
+    assert "'xyz' is not in the vocabulary" in outcome.err
+    assert "did you mean coffee?" in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+    outcome = firth("neighbors", folder, "tea", "xyz", "--json")
+    assert [item["word"] for item in json.loads(outcome.out)] == ["tea"]
+    assert "xyz" in json.loads(outcome.err)["error"]
+
+
+def test_several_models_side_by_side(firth, folder: Path, tmp_path: Path) -> None:
+    load(folder).subset(["tea", "New York"]).save(tmp_path / "two")
+    shown = firth("neighbors", folder, "tea", "coffee", "--with", tmp_path / "two")
+    assert shown.code == 2
+    first = next(line for line in shown.out.splitlines() if "0.9952" in line)
+    assert "coffee" in first
+    assert "New York" in first
+    assert f"{tmp_path / 'two'}: 'coffee' is not in the vocabulary" in shown.err
+    records = json.loads(firth("neighbors", folder, "tea", "--with", tmp_path / "two", "--json").out)
+    assert [Path(item["vectors"]).name for item in records] == ["v", "two"]
+
+
+def test_words_are_looked_up_as_the_corpus_was_tokenized(firth, folder: Path, tmp_path: Path) -> None:
+    load(folder).subset(["tea", "coffee"]).save(tmp_path / "lower")
+    shown = firth("neighbors", tmp_path / "lower", "Tea")
+    assert shown.code == 0
+    assert "looked up 'Tea' as 'tea'" in shown.err
+    assert firth("similarity", tmp_path / "lower", "TEA", "Coffee").out == "0.9952\n"
+    # A vocabulary that keeps case is asked as typed.
+    firth("neighbors", folder, "Tea").complains("'Tea' is not in the vocabulary")
+
+
 def test_analogy_and_similarity(firth, folder: Path) -> None:
     shown = json.loads(firth("analogy", folder, "tea", "coffee", "rain", "--json").out)
     assert [answer["word"] for answer in shown["answers"]] == ["New York"]

@@ -12,16 +12,18 @@ if TYPE_CHECKING:
     from firthian.adapt.estimators import PAClassifier, RPAClassifier
     from firthian.adapt.search import search_parameters
     from firthian.adapt.store import load
+    from firthian.adapt.vectorizer import TextVectorizer
 
 #: Public names and their modules; scikit-learn is imported on first use.
 _HOMES = {
     "PAClassifier": "firthian.adapt.estimators",
     "RPAClassifier": "firthian.adapt.estimators",
+    "TextVectorizer": "firthian.adapt.vectorizer",
     "load": "firthian.adapt.store",
     "search_parameters": "firthian.adapt.search",
 }
 
-__all__ = ["PAClassifier", "RPAClassifier", "load", "search_parameters"]
+__all__ = ["PAClassifier", "RPAClassifier", "TextVectorizer", "load", "search_parameters"]
 
 
 def __getattr__(name: str) -> Any:

@@ -74,9 +74,10 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     #: Whether the classes are final, so that other labels are an error.
     classes_known_: bool
     input_kind_: str
-    #: Training documents without a known word, and words (not n-grams) without a vector.
+    #: Training documents without a known word, words (not n-grams) without a vector, and those with a composed one.
     n_empty_: int
     n_unknown_words_: int
+    n_composed_words_: int
     seed_: int
     _first: InitialPhi
     _table: TypeTable
@@ -206,7 +207,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
                 )
             words = self._first.vectors.vocabulary.words
         self.base_, known = self._first.rows(words, 0)
-        self.n_unknown_words_ = int(np.count_nonzero(~known))
+        self.n_unknown_words_, self.n_composed_words_ = int(np.count_nonzero(~known)), 0
 
     def _start_vocabulary(self, vocabulary: Vocabulary) -> None:
         if self.unseen == "vectors" and isinstance(self._first, PretrainedPhi):
@@ -215,7 +216,8 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self.vocabulary_ = vocabulary
         self._table = TypeTable.of_words(vocabulary.words)
         self.base_, known = self._first.rows(vocabulary.words, 0)
-        self.n_unknown_words_ = _count_unknown(vocabulary.words, known)
+        self.n_unknown_words_ = self.n_composed_words_ = 0
+        self._note_words(vocabulary.words, known)
 
     def _grow_vocabulary(self, batch: Vocabulary) -> None:
         counts = self.vocabulary_.counts.copy()
@@ -231,10 +233,16 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self.vocabulary_ = Vocabulary([*self.vocabulary_.words, *new], np.append(counts, batch.counts[~known]))
         rows, has_vector = self._first.rows(new, size)
         self.base_ = np.concatenate([self.base_, rows])
-        self.n_unknown_words_ += _count_unknown(new, has_vector)
+        self._note_words(new, has_vector)
         self._table = TypeTable.of_words(self.vocabulary_.words)
         self.idf_ = np.append(self.idf_, np.full(len(new), self.idf_.max(), np.float32))
         self.ensemble_.grow_words(self._ensemble_base())
+
+    def _note_words(self, words: Sequence[str], has_vector: Array) -> None:
+        pairs = zip(words, has_vector, strict=True)
+        self.n_unknown_words_ += sum(not known and not is_ngram(word) for word, known in pairs)
+        if isinstance(self._first, PretrainedPhi):
+            self.n_composed_words_ += self._first.count_composed(words, has_vector)
 
     def _scaled(self, counts: Any) -> Examples:
         weighting = self.weighting
@@ -388,7 +396,3 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         # The output is float32 for any input type.
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _count_unknown(words: Sequence[str], known: Array) -> int:
-    return sum(not is_known and not is_ngram(word) for word, is_known in zip(words, known, strict=True))

@@ -72,6 +72,9 @@ def check_parameters(model: Any) -> None:
         raise ParameterError(
             f"`tokenizer` must be a name or a Tokenizer, got {model.tokenizer!r}", hint="the default is 'unicode'"
         )
+    seed = model.random_state
+    if isinstance(seed, numbers.Integral) and not 0 <= int(seed) < 2**32:
+        raise ParameterError(f"`random_state` must be from 0 to {2**32 - 1}, got {seed}", hint="it is a random seed")
     weights = model.class_weight
     if not (weights in (None, "balanced") or isinstance(weights, Mapping)):
         raise ParameterError(

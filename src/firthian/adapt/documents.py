@@ -152,7 +152,7 @@ def learn_vocabulary(
         table.add(segment)
     counts = table.counts[: table.size]
     frequent = np.flatnonzero(counts >= limits.min_count)
-    words = dict(zip(table.spelled(frequent), counts[frequent].tolist(), strict=True))
+    words = dict(zip(map(table.spelled, frequent.tolist()), counts[frequent].tolist(), strict=True))
     if ngram_min_count is not None and ngram_min_count > limits.min_count:
         words = {word: count for word, count in words.items() if count >= ngram_min_count or not is_ngram(word)}
     if not words:

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from firthian.errors import FirthianError
-from firthian.text.compression import plain_suffix
 from firthian.text.files import split_lines
-from firthian.text.tables import ROWS, json_objects, show_fields
+from firthian.text.formats import FORMATS, find_format, format_of_name
+from firthian.text.records import TEXT_NAMES, Columns, Records, as_bytes, default_name, is_missing, show_fields
+from firthian.text.tables import ROWS
 
 #: The largest file of labeled text, which is held in memory several times over.
 LARGEST_BYTES = 2**30
 
-FORMATS = ("tsv", "csv", "jsonl")
+#: Formats of tables; the usual one first.
+TABLES = ("tsv", *sorted(format.name for format in FORMATS if format.has_columns and format.name != "tsv"))
 
 #: Default column names, in upper or lower case.
 _NAMES = {
-    "label": ("label", "class", "category", "target"), "text": ("text", "document", "sentence"), "split": ("split",),
+    "label": ("label", "class", "category", "target"), "text": TEXT_NAMES, "split": ("split",),
 }  # fmt: skip
 
 
@@ -68,7 +70,7 @@ def read_labeled(
     """Read labeled text; errors name the line."""
     named = {"label": label_column, "text": text_column, "split": split_column}
     texts, labels, splits = [], [], []
-    for where, record in _records(path, _format(path, format, FORMATS), named, ("text", "label")):
+    for where, record in _records(path, _format(path, format, TABLES), named, ("text", "label")):
         text, label = record.get("text"), record.get("label")
         if not isinstance(text, str):
             raise FirthianError(f"{where}: the text is missing or is not text", hint="pass `text_column`")
@@ -87,15 +89,16 @@ def read_labeled(
 
 def read_texts(path: str, *, format: str = "auto", text_column: str | None = None) -> list[str]:
     """Read texts to classify: one per line, or a column of a table."""
-    chosen = "lines" if format == "auto" and plain_suffix(path) not in (".tsv", ".csv", ".jsonl", ".ndjson") else format
+    guessed = format_of_name(path)
+    chosen = "lines" if format == "auto" and (guessed is None or not guessed.has_columns) else format
     if chosen == "lines":
         if text_column is not None:
             message = f"`text_column` has no effect on {path}, which is read as lines"
-            raise FirthianError(message, hint="set `format` to csv, tsv or jsonl")
+            raise FirthianError(message, hint=f"set `format` to one of {', '.join(TABLES)}")
         lines = split_lines(path, LARGEST_BYTES)
         return [line.decode("utf-8", "replace").removesuffix("\r") for _, line in lines]
     texts = []
-    for where, record in _records(path, _format(path, chosen, ("lines", *FORMATS)), {"text": text_column}, ("text",)):
+    for where, record in _records(path, _format(path, chosen, ("lines", *TABLES)), {"text": text_column}, ("text",)):
         if not isinstance(record.get("text"), str):
             raise FirthianError(f"{where}: there is no text", hint="name its column with `text_column`")
         texts.append(record["text"])
@@ -104,44 +107,49 @@ def read_texts(path: str, *, format: str = "auto", text_column: str | None = Non
 
 def _format(path: str, format: str, known: Sequence[str]) -> str:
     if format == "auto":
-        suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-        return suffixes.get(plain_suffix(path), "tsv")
-    if format not in FORMATS:
+        guessed = format_of_name(path)
+        return guessed.name if guessed is not None and guessed.has_columns else "tsv"
+    if format not in TABLES:
         raise FirthianError(f"unknown format {format!r}", hint=f"choose from: auto, {', '.join(known)}")
     return format
 
 
-#: Records with their places.
-Records = Iterator[tuple[str, dict[str, Any]]]
+#: Examples by role, with their places.
+Examples = Iterator[tuple[str, dict[str, Any]]]
 
 
-def _records(path: str, format: str, named: dict[str, str | None], required: Sequence[str]) -> Records:
+def _records(path: str, format: str, named: dict[str, str | None], required: Sequence[str]) -> Examples:
     """Yield each record with its position; ``required`` are the columns that a table must have."""
-    return _json_records(path, named) if format == "jsonl" else _table_records(path, format, named, required)
+    if format in ROWS:
+        return _delimited_records(path, format, named, required)
+    return _named_records(find_format(format).records(path, Columns()), named)
 
 
-def _default_field(role: str, fields: Iterable[Any]) -> Any:
-    """Return the field with a default name, or None."""
-    spelled: dict[str, Any] = {}
-    for field in fields:
-        spelled.setdefault(str(field).strip().lower(), field)
-    return next((spelled[name] for name in _NAMES[role] if name in spelled), None)
-
-
-def _json_records(path: str, named: dict[str, str | None]) -> Records:
-    for number, record in json_objects(path, "replace", LARGEST_BYTES):
-        where = f"{path}, line {number}"
+def _named_records(table: Records, named: dict[str, str | None]) -> Examples:
+    """Yield the records of a table whose columns have names."""
+    room = LARGEST_BYTES
+    for number, values in table.read(None):
+        where = table.place(number)
         fields = {}
         for role, name in named.items():
-            if name is not None and name not in record:
-                raise FirthianError(f"{where}: no field {name!r}", hint=f"its fields are {show_fields(record)}")
-            key = name or _default_field(role, record)
+            if name is not None and name not in values:
+                raise FirthianError(f"{where}: no field {name!r}", hint=f"its fields are {show_fields(values)}")
+            key = name or default_name(values, _NAMES[role])
             if key is not None:
-                fields[role] = record[key]
+                value = values[key]
+                fields[role] = _decoded(value) if isinstance(value, str) else None if is_missing(value) else value
+                room -= len(value) if isinstance(value, str) else 0
+        if room < 0:
+            raise FirthianError(f"{table.source} is too large", hint=f"the limit is {LARGEST_BYTES:,} bytes")
         yield where, fields
 
 
-def _table_records(path: str, format: str, named: dict[str, str | None], required: Sequence[str]) -> Records:
+def _decoded(text: str) -> str:
+    """Return a text with the replacement character for what is not UTF-8."""
+    return text if text.isascii() else as_bytes(text).decode("utf-8", "replace")
+
+
+def _delimited_records(path: str, format: str, named: dict[str, str | None], required: Sequence[str]) -> Examples:
     columns: dict[str, int] = {}
     width = 0
     for number, row in ROWS[format](path, "replace", LARGEST_BYTES):
@@ -171,11 +179,11 @@ def _columns(
     for role, name in named.items():
         if name is not None and name not in row:
             raise FirthianError(f"{path} has no column {name!r}", hint=f"the first line has {show_fields(row)}")
-        field = _default_field(role, row) if name is None else name
+        field = default_name(row, _NAMES[role]) if name is None else name
         if field is not None:
             columns[role] = row.index(field)
     # A single column of texts to classify may start with anything, even a name of labels.
-    is_header = len(row) > 1 and any(_default_field(role, row) is not None for role in _NAMES)
+    is_header = len(row) > 1 and any(default_name(row, names) is not None for names in _NAMES.values())
     if columns or is_header:
         for role in required:
             if role not in columns:

@@ -154,6 +154,7 @@ def describe(classifier: DocumentClassifier) -> dict[str, Any]:
         "classes": [str(label) for label in classifier.classes_],
         "words": len(classifier.vocabulary_),
         "words_without_vector": classifier.n_unknown_words_,
+        "words_composed": classifier.n_composed_words_,
         "empty_documents": classifier.n_empty_,
         "passes": learning_curve(classifier),
     }

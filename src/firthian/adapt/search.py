@@ -17,7 +17,7 @@ from firthian.adapt.learner import predict_codes
 from firthian.arrays import Array
 from firthian.errors import suggest
 from firthian.runtime.executor import Threads
-from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.progress import Progress, usual_progress
 
 #: The paper's grid (section 5.4).
 PAPER_GRID: dict[str, list[Any]] = {
@@ -88,7 +88,7 @@ def search_parameters(
         return _try_fold(*prepared[number], codes, parts == fold, passes, fold)
 
     rounds = _rounds(folds, len(candidates)) if race else [(range(folds), len(candidates))]
-    progress = progress or Silent()
+    progress = progress or usual_progress()
     progress.start("cross-validation", sum(len(part) * left for part, left in rounds))
     alive = list(range(len(candidates)))
     for part, left in rounds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -18,17 +18,71 @@ from firthian.arrays import Array
 from firthian.disk.artifact import ArtifactKind
 from firthian.disk.atomic import new_folder
 from firthian.errors import FirthianError
-from firthian.text.tokenizer import Tokenizer
+from firthian.options import Option
+from firthian.text.tokenizer import Tokenizer, is_builtin
 from firthian.text.types import TypeTable
-from firthian.text.vocabulary import Vocabulary
+from firthian.text.vocabulary import Vocabulary, WordsRecord
 from firthian.vectors.vectors import Vectors
 
-CLASSIFIER = ArtifactKind("a classifier", "model.json")
+#: The numbers and names of classes: what ``numpy`` makes of them is again of one kind.
+Labels = list[str] | list[int] | list[bool] | list[float]
+
+Count = Annotated[int, Option("a number of things", low=0, high=2**62)]
+
+
+class TokenizerRecord(TypedDict):
+    """How texts were tokenized."""
+
+    tokenizer: str
+    keep_case: bool
+    fold_numbers: bool
+
+
+class Facts(TypedDict):
+    """What fitting found."""
+
+    n_empty_: Count
+    n_unknown_words_: Count
+    n_composed_words_: Count
+    seed_: Annotated[int, Option("a seed", low=0, high=2**31)]
+    classes_known_: bool
+
+
+class LearnerRecord(TypedDict):
+    """One binary classifier of the ensemble."""
+
+    clock: Count
+    history: list[dict[str, float]]
+
+
+class Versions(TypedDict):
+    """What wrote it."""
+
+    firthian: str
+    numpy: str
+
+
+class ClassifierRecord(TypedDict):
+    """The manifest of a classifier."""
+
+    estimator: Literal["PAClassifier", "RPAClassifier"]
+    parameters: dict[str, Any]
+    tokenizer: TokenizerRecord
+    vectors: str
+    random: bool
+    classes: Labels
+    input: Literal["texts", "tokens", "matrix"]
+    columns: Count | None
+    names: list[str]
+    facts: Facts
+    learners: list[LearnerRecord]
+    versions: Versions
+    words: WordsRecord
+
+
+CLASSIFIER = ArtifactKind("a classifier", "model.json", ClassifierRecord)
 
 _KINDS: dict[str, type[DocumentClassifier]] = {"PAClassifier": PAClassifier, "RPAClassifier": RPAClassifier}
-
-#: Tokenizers that a name alone restores; users pass functions of their own to ``load``.
-_PLAIN_TOKENIZERS = ("unicode", "whitespace", "icu")
 
 
 def save(estimator: DocumentClassifier, path: str | os.PathLike[str], force: bool = False) -> None:
@@ -72,7 +126,8 @@ def write(estimator: DocumentClassifier, folder: Path) -> None:
         "columns": getattr(estimator, "n_features_in_", None),
         "names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
         "facts": {
-            name: getattr(estimator, name) for name in ("n_empty_", "n_unknown_words_", "seed_", "classes_known_")
+            name: getattr(estimator, name)
+            for name in ("n_empty_", "n_unknown_words_", "n_composed_words_", "seed_", "classes_known_")
         },
         "learners": learners,
         "versions": {"firthian": __version__, "numpy": np.__version__},
@@ -142,6 +197,11 @@ def _assemble(
     if base.ndim != 2 or base.shape[0] != len(vocabulary) or base.dtype != np.float32:
         raise _damaged(tensors, f"vectors of shape {base.shape} for {len(vocabulary)} words")
     words, dimension = base.shape
+    columns, names = record["columns"], record["names"]
+    if columns not in (None, words) or len(names) not in (0, words) or len(set(names)) != len(names):
+        raise _damaged(folder / CLASSIFIER.manifest, "its columns do not fit its words")
+    if len(set(record["classes"])) != len(record["classes"]):
+        raise _damaged(folder / CLASSIFIER.manifest, "it has a class twice")
     first: InitialPhi = OneHotPhi()
     if dimension:
         seed = int(record["facts"]["seed_"])
@@ -167,8 +227,10 @@ def _assemble(
         estimator.n_features_in_ = record["columns"]
     if record["names"]:
         estimator.feature_names_in_ = np.array(record["names"], dtype=object)
-    for name, value in record["facts"].items():
-        setattr(estimator, name, value)
+    facts: Facts = record["facts"]
+    estimator.n_empty_, estimator.n_unknown_words_ = facts["n_empty_"], facts["n_unknown_words_"]
+    estimator.n_composed_words_ = facts["n_composed_words_"]
+    estimator.seed_, estimator.classes_known_ = facts["seed_"], facts["classes_known_"]
     ensemble = estimator._new_ensemble()
     for number, (learner, kept) in enumerate(zip(ensemble.learners, record["learners"], strict=True)):
         _fill(learner, number, array)
@@ -209,7 +271,7 @@ def _tokenizer(folder: Path, described: dict[str, Any], given: Tokenizer | str |
             shown = ", ".join(f"{key} {value}" for key, value in described.items())
             raise ParameterError(f"{folder} was fitted with another tokenizer ({shown})", hint="pass that one")
         return given
-    if name not in _PLAIN_TOKENIZERS and not name.startswith("icu:"):
+    if not is_builtin(name):
         raise ParameterError(f"{folder} was fitted with a custom tokenizer, {name}", hint=f"pass `tokenizer={name}`")
     plain = described == {"tokenizer": name, "keep_case": keep_case, "fold_numbers": False}
     return name if plain else Tokenizer(name, bool(described["keep_case"]), bool(described["fold_numbers"]))

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from firthian.adapt.documents import is_ngram
 from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.vectors.rows import BLOCK_ROWS, dense_rows
@@ -22,7 +23,7 @@ class InitialPhi(Protocol):
     dimension: int
 
     def rows(self, words: Sequence[str], first: int) -> tuple[Array, Array]:
-        """Return the vectors of words (numbered from ``first``), zero if unknown, and which words are known."""
+        """Return the vectors of words (numbered from ``first``), zero if there is none, and which words have one."""
         ...
 
     def describe(self) -> str:
@@ -64,7 +65,7 @@ class OneHotPhi:
 
 
 class PretrainedPhi:
-    """Pretrained vectors; unknown words start as zero vectors."""
+    """Pretrained vectors; unknown words are composed of n-grams if the vectors have subwords, else they start as zeros."""
 
     def __init__(self, vectors: Vectors) -> None:
         self.vectors = vectors
@@ -80,7 +81,16 @@ class PretrainedPhi:
         for start in range(0, known.size, BLOCK_ROWS):
             block = known[start : start + BLOCK_ROWS]
             rows[block] = dense_rows(self.vectors.matrix, ids[block])
-        return rows, ids >= 0
+        has_vector = ids >= 0
+        if self.vectors.subwords is not None:
+            unknown = [n for n in np.flatnonzero(~has_vector).tolist() if not is_ngram(words[n])]
+            rows[unknown] = self.vectors.subwords.compose([words[n] for n in unknown])
+            has_vector[unknown] = rows[unknown].any(axis=1)
+        return rows, has_vector
+
+    def count_composed(self, words: Sequence[str], has_vector: Array) -> int:
+        """Return how many of the words that have a vector are not in the vocabulary."""
+        return sum(word not in self.vectors.vocabulary for word, known in zip(words, has_vector, strict=True) if known)
 
     def describe(self) -> str:
         """Return the size."""

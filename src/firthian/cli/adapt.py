@@ -24,7 +24,7 @@ _FLAGS = {"vectors": "-v", "random_state": "--seed", "n_jobs": "--workers"}
 
 @app.command()
 def adapt(
-    labeled: str = typer.Argument(..., help="TSV, CSV or JSON lines with labels and texts, or -."),
+    labeled: str = typer.Argument(..., help="Table with labels and texts, or - for TSV."),
     vectors: str = typer.Option("random:100", "-v", "--vectors", help="Word vectors, random:DIM, or onehot."),
     output: Output = None,
     method: str = typer.Option("rpa", help="rpa (tunes the vectors) or pa (keeps them fixed)."),
@@ -34,7 +34,7 @@ def adapt(
     settings: list[str] | None = typer.Option(None, "--set", help="Another classifier parameter. Repeatable."),
     cv: int | None = typer.Option(None, help="Choose C, lam and passes by N-fold cross-validation."),
     grid: str | None = typer.Option(None, help="Grid searched by --cv: usual or paper. [default: usual]"),
-    format: str = typer.Option("auto", help="auto, tsv, csv or jsonl."),
+    format: str = typer.Option("auto", help="auto, tsv, csv, jsonl, parquet, arrow or duckdb."),
     label_column: str | None = typer.Option(None, help="Column with the label."),
     text_column: str | None = typer.Option(None, help="Column with the text."),
     split_column: str | None = typer.Option(None, help="Column with train or test."),
@@ -167,9 +167,10 @@ def _summary(report: dict[str, Any], output: str) -> str:
         search = report["search"]
         best = ", ".join(f"{name} {value:g}" for name, value in search["best"].items())
         lines.append(f"cross-validation ({search['folds']} folds): {best}; accuracy {search['accuracy']:.4f}")
+    composed = f", {training['words_composed']:,} composed from parts" if training["words_composed"] else ""
     lines.append(
         f"{training['examples']:,} training examples, {len(training['classes'])} classes, {training['words']:,} words "
-        f"({training['words_without_vector']:,} without a vector)"
+        f"({training['words_without_vector']:,} without a vector{composed})"
     )
     if training["empty_documents"]:
         lines.append(f"{training['empty_documents']:,} training documents contain no known word and were not used")
@@ -188,8 +189,8 @@ def _summary(report: dict[str, Any], output: str) -> str:
 @app.command()
 def classify(
     model: str = typer.Argument(..., help="Classifier written by firth adapt."),
-    file: str = typer.Argument(..., help="Texts, one per line; or TSV, CSV, JSON lines; or -."),
-    format: str = typer.Option("auto", help="auto, lines, tsv, csv or jsonl."),
+    file: str = typer.Argument(..., help="Texts, one per line; or a table; or -."),
+    format: str = typer.Option("auto", help="auto, lines, tsv, csv, jsonl, parquet, arrow or duckdb."),
     text_column: str | None = typer.Option(None, help="Column with the text."),
     tokenizer: str | None = typer.Option(None, help="Function module:function. [default: the classifier's]"),
     labels_only: bool = typer.Option(False, "--labels-only", help="Print only labels, one per line."),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
-import json
 import shlex
 import sys
 from collections.abc import Callable
@@ -14,8 +12,11 @@ import typer
 
 from firthian._version import __version__
 from firthian.cli.help import Verb, Verbs, usage_error
+from firthian.cli.options import escaped_json
+from firthian.cli.streams import prepared_streams
 from firthian.disk.stopping import Interrupted
 from firthian.errors import FirthianError, from_os_error
+from firthian.runtime.table import visible
 
 app = typer.Typer(
     name="firth",
@@ -29,7 +30,8 @@ app = typer.Typer(
 
 #: The modules that register verbs; each imports the library only when its verb runs.
 _MODULES = (
-    "count", "train", "query", "evaluate", "compare", "adapt", "map", "info", "convert", "datasets", "demo",
+    "count", "train", "query", "evaluate", "compare", "regress", "change", "associate", "adapt", "encode", "map", "info",
+    "verify", "convert", "compress", "search", "datasets", "demo",
 )  # fmt: skip
 
 #: The exit code after Ctrl-C: 128 plus the number of the signal.
@@ -61,7 +63,11 @@ for _typer in (app, *(group.typer_instance for group in app.registered_groups)):
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code: 0 for success, 2 for user errors, 130 or 143 if interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    _print_anything()
+    with prepared_streams():
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     try:
         result: Any = app(arguments, prog_name="firth", standalone_mode=False)
         if result == _INTERRUPTED:
@@ -84,6 +90,8 @@ def main(arguments: list[str] | None = None) -> int:
         hint = f"progress is saved; resume with: {_resuming(arguments)}" if _can_resume(arguments) else ""
         _complain("interrupted", hint)
         return error.code if isinstance(error, Interrupted) else _INTERRUPTED
+    except MemoryError:
+        message, hint = "the memory of this machine is not enough", "pass less at once, or use a larger machine"
     except Exception as error:
         if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
             raise
@@ -95,12 +103,6 @@ def main(arguments: list[str] | None = None) -> int:
         message, hint = usage_error(error)
     _complain(message, hint, as_json="--json" in arguments)
     return 2
-
-
-def _print_anything() -> None:
-    """Escape characters that standard output cannot encode, such as words of other scripts or odd file names."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _parameters(arguments: list[str]) -> list[Any]:
@@ -157,7 +159,7 @@ def _flags(arguments: list[str]) -> list[str]:
 
 def _complain(message: str, hint: str, as_json: bool = False) -> None:
     if as_json:
-        print(json.dumps({"error": message, "hint": hint}, ensure_ascii=False), file=sys.stderr)
+        print(escaped_json({"error": message, "hint": hint}), file=sys.stderr)
     else:
         text = f"{message}: {hint}" if hint else message
-        print(f"firth: {' '.join(text.split())}", file=sys.stderr)
+        print(f"firth: {visible(' '.join(text.split()))}", file=sys.stderr)

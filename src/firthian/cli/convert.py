@@ -49,7 +49,7 @@ def convert(
     check_target(target, force)
     refuse_counts(source)
     with catching_signals():
-        vectors = read_vectors(source, duplicates=duplicates)
+        vectors = read_vectors(source, duplicates=duplicates, verify=True)
         if limit is not None and limit < len(vectors):
             vectors = vectors.subset(limit)
         write_vectors(vectors, target, chosen.name, force=force, replace_spaces=replace_spaces, **options)
@@ -66,10 +66,11 @@ def convert(
 def _read_scores(path: Path) -> Any:
     import json
 
+    from firthian.disk.opening import read_regular
     from firthian.errors import FirthianError, from_os_error
 
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(read_regular(path))
     except OSError as error:
         raise from_os_error(error) from error
     except (ValueError, RecursionError):

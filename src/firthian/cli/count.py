@@ -32,10 +32,10 @@ def count(
     """Count word co-occurrences in a corpus."""
     from firthian.counts.counting import count as count_corpus
     from firthian.counts.estimate import estimate
-    from firthian.text.readers import Files
+    from firthian.text.readers import Files, reading_settings
 
     settings = counting.settings()
-    source = Files(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
+    source = Files(corpus, **reading_settings(settings))
     if dry_run:
         expected = estimate(source, workers=workers, memory=memory, seed=seed, **settings)
         print_json(expected.to_dict()) if json else print(expected.describe())
@@ -46,6 +46,7 @@ def count(
             source, output, memory=memory, workers=workers, cluster=cluster, seed=seed, resume=resume,
             force=force, progress=progress, **settings,
         )  # fmt: skip
+    flags.tell_doubts(source, counts.record)
     if json:
         facts = {"path": str(Path(output)), "words": len(counts.vocabulary), "pairs": counts.pairs}
         print_json({**facts, **counts.record})
@@ -68,6 +69,10 @@ def _summary(counts: Any) -> str:
         lines.append(
             f"replaced {corpus['undecodable_bytes']:,} bytes that are not UTF-8 (--strict makes this an error)"
         )
+    if corpus["rows_excluded"]:
+        lines.append(f"{corpus['rows_excluded']:,} rows excluded by --where")
+    if corpus["rows_without_text"]:
+        lines.append(f"{corpus['rows_without_text']:,} rows without text skipped")
     if vocabulary["absent"]:
         limited = settings["min_count"] > 1 or settings["max_vocab"] is not None or settings["stop_words"] is not None
         reason = "do not occur, or were excluded by other limits" if limited else "do not occur"

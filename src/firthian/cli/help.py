@@ -15,9 +15,12 @@ GROUPS = {
     "From text to vectors": ("count", "merge", "train", "subwords", "add", "models"),
     "Query vectors": ("neighbors", "analogy", "similarity", "uncertain", "score"),
     "Test and compare": ("evaluate", "compare"),
+    "Ask questions of a corpus": ("regress", "change", "associate", "keyness"),
+    "Encode texts": ("encode",),
     "Classify texts": ("adapt", "classify"),
+    "Search texts": ("index", "search", "dedupe"),
     "Visualize vectors": ("map", "explore"),
-    "Files and data": ("info", "convert", "datasets", "demo"),
+    "Files and data": ("info", "verify", "convert", "compress", "datasets", "demo"),
 }
 
 #: Examples of ``firth`` itself, then by verb; sub-verbs as ``datasets fetch``. Tests check that commands and flags exist.
@@ -37,6 +40,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "firth count corpus.txt -o counts --min-count 10",
         "firth count texts/ --format files --window 10 --weighting harmonic -o counts",
         "firth count posts.jsonl --text-column body --memory 2GB -o counts",
+        "firth count posts.parquet --where party=D --where year=1994 -o counts",
+    ),
+    "change": (
+        "firth change novels.tsv --by year --cuts 1880 --unit id",
+        "firth change novels.tsv --by year --cuts 1860,1880,1900 --unit author --words train,gay",
+        "firth change before.txt after.txt -o report",
     ),
     "merge": ("firth merge counts-2023 counts-2024 -o counts",),
     "train": (
@@ -64,6 +73,20 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "firth compare corpus.txt -m sgns -m psd -m svd -o report",
         "firth compare counts -m psd:dim=100 -m psd:dim=300 --sets men -o report",
     ),
+    "regress": (
+        'firth regress speeches.tsv --target immigration --formula "party + gender" -v vectors',
+        'firth regress speeches.tsv --target "immigr*" --formula party -v glove.txt --transform A.npy -o report',
+    ),
+    "encode": (
+        "firth encode vectors texts.txt -o matrix.npy --save encoder",
+        "firth encode encoder reviews.csv --text-column review -o reviews.parquet",
+    ),
+    "associate": (
+        "firth associate vectors --list weat7",
+        "firth associate vectors --targets jobs.txt arts.txt --attributes he.txt she.txt",
+        "firth associate vectors --targets jobs.txt --axis he,him,man:she,her,woman -o report",
+    ),
+    "keyness": ("firth keyness speeches.tsv --by party -o report",),
     "adapt": (
         "firth adapt labeled.tsv -v vectors -o classifier",
         "firth adapt reviews.csv --label-column stars --text-column review --cv 5 -o classifier",
@@ -75,15 +98,28 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "map": (
         "firth map vectors -o map.html",
         "firth map vectors -o map.png --method pca --limit 500",
+        "firth map vectors -o map.pdf --title 'Drinks' --words tea,coffee,milk,beer --highlight tea --method pca",
         "firth map counts --cloud tea -o tea.png",
     ),
     "explore": ("firth explore vectors", "firth explore first second --counts counts --port 0"),
     "info": ("firth info vectors", "firth info counts --json"),
+    "verify": ("firth verify vectors counts", "firth verify classifier --json"),
     "convert": (
         "firth convert vectors vectors.txt --to word2vec",
         "firth convert glove.txt folder",
         "firth convert vectors model --to model2vec --language en",
     ),
+    "compress": (
+        "firth compress vectors -o small --bytes 100",
+        "firth compress vectors -o small --bytes 50 --words 20000 --ngrams 40000",
+    ),
+    "index": (
+        "firth index vectors documents.txt -o index",
+        "firth index vectors articles.csv --text-column body -o index",
+        "firth index vectors more.txt -o index --add",
+    ),
+    "search": ("firth search index green tea", "firth search index 'green tea' --method words --topn 3"),
+    "dedupe": ("firth dedupe index --threshold 0.98", "firth dedupe index -o distinct.txt"),
     "datasets": ("firth datasets list", "firth datasets fetch men google"),
     "datasets list": ("firth datasets list",),
     "datasets fetch": ("firth datasets fetch 20newsgroups-text",),
@@ -97,7 +133,8 @@ _VALUES = {
     "scores": "FILE", "file": "FILE", "html": "FILE", "counts": "COUNTS", "vectors": "VECTORS", "model": "RECIPE",
     "token": "SECRET", "host": "ADDRESS", "cloud": "WORD", "words": "WORDS", "vector_size": "N", "stream": "FOLDER",
     "cluster": "WHERE", "suite": "NAMES", "sets": "NAMES", "root_path": "PATH", "replace_spaces": "TEXT",
-    "name": "TITLE", "language": "CODE",
+    "name": "TITLE", "language": "CODE", "target": "WORD", "formula": "FORMULA", "transform": "FILE", "where": "COLUMN=VALUE",
+    "sql": "QUERY",
 }  # fmt: skip
 
 

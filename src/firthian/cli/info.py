@@ -13,6 +13,7 @@ from firthian.errors import FirthianError
 
 if TYPE_CHECKING:
     from firthian.vectors.subwords import Subwords
+    from firthian.vectors.vectors import Vectors
 
 
 @app.command()
@@ -73,15 +74,14 @@ def describe(path: Path) -> dict[str, Any]:
         raise FirthianError(f"{path} does not exist", hint="check the path")
     if is_counts_folder(path):
         counts = Counts.load(path)
-        size = {"shape": list(counts.shape), "pairs": counts.pairs, "total": counts.total, "bytes": _size(path)}
+        size = {"shape": list(counts.shape), "pairs": counts.pairs, "total": counts.total, "bytes": size_on_disk(path)}
         return {"kind": "counts", **size, "options": counts.options.as_dict(), "provenance": counts.record}
     return _describe_vectors(path)
 
 
 def _describe_vectors(path: Path) -> dict[str, Any]:
-    import numpy as np
-
     from firthian.disk.atomic import kind_of
+    from firthian.vectors.codes import Codes
     from firthian.vectors.formats import read_vectors, sniff
 
     kind = kind_of(path)
@@ -90,17 +90,34 @@ def _describe_vectors(path: Path) -> dict[str, Any]:
         raise FirthianError(f"{path} holds {kind}, not counts or vectors", hint="pass one of those")
     format = sniff(path)
     vectors = read_vectors(path, format.name)
+    stored = vectors.stored
     return {
         "kind": "vectors",
         "shape": [len(vectors), vectors.vector_size],
         "format": format.name,
-        "layout": "dense" if isinstance(vectors.matrix, np.ndarray) else "sparse",
+        "layout": "sparse" if hasattr(stored, "tocsr") else "codes" if isinstance(stored, Codes) else "dense",
+        "compression": _compression(vectors, size_on_disk(path)),
         "contexts": vectors.contexts is not None,
         "extras": {name: list(array.shape) for name, array in vectors.extras.items()},
-        "bytes": _size(path),
-        "subwords": _subwords(vectors.subwords, _size(path)),
+        "bytes": size_on_disk(path),
+        "subwords": _subwords(vectors.subwords, size_on_disk(path)),
         "provenance": vectors.provenance.to_dict(),
     }
+
+
+def _compression(vectors: Vectors, whole: int) -> dict[str, Any]:
+    """Return the size of a compressed word, and what compression lost."""
+    from firthian.vectors.codes import Codes
+
+    if not isinstance(vectors.stored, Codes):
+        return {}
+    steps = [step for step in vectors.provenance.transforms if step.get("name") == "compressed"]
+    lost = {name: steps[-1].get(name) for name in ("cosine", "neighbors_kept")} if steps else {}
+    sizes = {
+        "bytes per vector": vectors.stored.row_bytes,
+        "bytes on disk per word": round(whole / max(1, len(vectors)), 1),
+    }
+    return {"method": vectors.stored.method, **sizes, **lost}
 
 
 def _subwords(table: Subwords | None, whole: int) -> dict[str, Any]:
@@ -110,7 +127,7 @@ def _subwords(table: Subwords | None, whole: int) -> dict[str, Any]:
     return {"n-grams": len(table), "bytes": table.nbytes, "share": f"{table.nbytes / max(1, whole):.0%}"}
 
 
-def _size(path: Path) -> int:
+def size_on_disk(path: Path) -> int:
     """Return the bytes of a file, or of all files in a folder."""
     files = path.rglob("*") if path.is_dir() else [path]
     return sum(item.stat().st_size for item in files if item.is_file())

@@ -6,7 +6,7 @@ import functools
 import inspect
 import json as json_module
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -31,30 +31,38 @@ Subwords = Annotated[str, typer.Option(help="Vectors for unknown words, from cha
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 
-class CountingFlags(dict[str, Any]):
-    """The flags of counting by their settings' names; None, or False for a switch, where the user gave none."""
+class GivenFlags(dict[str, Any]):
+    """Flags by their settings' names; None, or False for a switch, where the user gave none."""
 
     def settings(self) -> dict[str, Any]:
-        """Return what the user gave, as arguments of ``firthian.count``."""
+        """Return what the user gave, as arguments of a function."""
         # Not "in (None, False)": 0 equals False, and a zero is a value.
-        return {name: value for name, value in self.items() if value is not None and value is not False}
+        return {name: value for name, value in self.items() if value is not None and value is not False and value != []}
 
 
-def counting_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags of counting to a command, which receives them as one argument, ``counting``."""
-    own = inspect.signature(command, eval_str=True)
-    kept = [parameter for name, parameter in own.parameters.items() if name != "counting"]
-    options = [option for option in declared(CountSettings).values() if option.group]
-    added = [_flag(option, "model" in own.parameters) for option in options]
+def flags_of(settings: type, argument: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a command with the flags of a settings class, which it receives as one argument."""
 
-    @functools.wraps(command)
-    def wrapper(**arguments: Any) -> Any:
-        flags = CountingFlags({option.name: arguments.pop(option.name) for option in options})
-        return command(**arguments, counting=flags)
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        own = inspect.signature(command, eval_str=True)
+        kept = [parameter for name, parameter in own.parameters.items() if name != argument]
+        options = [option for option in declared(settings).values() if option.group]
+        added = [_flag(option, "model" in own.parameters) for option in options]
 
-    wrapper.__signature__ = own.replace(parameters=kept + added)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in kept + added}
-    return wrapper
+        @functools.wraps(command)
+        def wrapper(**arguments: Any) -> Any:
+            flags = GivenFlags({option.name: arguments.pop(option.name) for option in options})
+            return command(**arguments, **{argument: flags})
+
+        wrapper.__signature__ = own.replace(parameters=kept + added)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in kept + added}
+        return wrapper
+
+    return decorate
+
+
+#: The flags of counting, as the argument ``counting``.
+counting_flags = flags_of(CountSettings, "counting")
 
 
 def _flag(option: Option, has_recipe: bool) -> inspect.Parameter:
@@ -67,7 +75,8 @@ def _flag(option: Option, has_recipe: bool) -> inspect.Parameter:
         recipe = "the recipe's or " if has_recipe and option.group == WINDOWS else ""
         help += f" [default: {recipe}{option.default}]"
     names = [f"--{option.name.replace('_', '-')}"] if option.kind is bool else []
-    kind = bool if option.kind is bool else (str if option.kind is object else option.kind) | None
+    simple = str if option.kind is object else option.kind
+    kind = bool if option.kind is bool else (list[str] if option.repeatable else simple) | None
     return inspect.Parameter(
         option.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -86,7 +95,22 @@ def require_output(output: str | None) -> str:
 def print_json(value: Any, indent: int | None = 1) -> None:
     """Print JSON; if the output is not UTF-8, with JSON's escapes instead of Python's."""
     plain = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
-    print(json_module.dumps(value, indent=indent, ensure_ascii=not plain))
+    print(escaped_json(value, indent, ensure_ascii=not plain))
+
+
+def escaped_json(value: Any, indent: int | None = None, ensure_ascii: bool = False) -> str:
+    r"""Return JSON in which invisible characters are escaped, so that it cannot steer a terminal.
+
+    >>> print(escaped_json("\x9b2J \u202e é"))
+    "\u009b2J \u202e é"
+    """
+    text = json_module.dumps(value, indent=indent, ensure_ascii=ensure_ascii)
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return "".join(
+        each if each.isprintable() or each == "\n" else json_module.dumps(each)[1:-1].replace("\x7f", "\\u007f")
+        for each in text
+    )
 
 
 def refuse_idle(context: typer.Context, names: Iterable[str], when: str, hint: str = "omit it") -> None:
@@ -126,8 +150,22 @@ def read_settings(pairs: list[str], **flags: Any) -> dict[str, Any]:
 def find_source(paths: list[str], counting: dict[str, Any]) -> Any:
     """Return a counts folder as it is, anything else as a corpus; the reader's settings are removed from ``counting``."""
     from firthian.disk.atomic import is_counts_folder
-    from firthian.text.readers import Files
+    from firthian.text.readers import Files, reading_settings
 
     if len(paths) == 1 and is_counts_folder(paths[0]):
         return paths[0]
-    return Files(paths, counting.pop("format", "auto"), counting.pop("text_column", None))
+    return Files(paths, **reading_settings(counting))
+
+
+def tell_doubts(corpus: Any, record: Mapping[str, Any]) -> None:
+    """Report on standard error what is probably wrong with a corpus that was counted."""
+    from firthian.text.doubts import doubts
+    from firthian.text.readers import Files
+
+    counted = record.get("corpus")
+    if not isinstance(corpus, Files) or not isinstance(counted, dict):
+        return
+    tokenizer = record.get("settings", {}).get("tokenizer")
+    for doubt in doubts(corpus, tokenizer, counted["documents"], counted["tokens"]):
+        line, _ = FirthianError(doubt).render(lambda name, value: f"--{name} {value}")
+        print(f"firth: {line}", file=sys.stderr)

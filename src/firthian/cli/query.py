@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from firthian.cli.app import app
 from firthian.cli.options import Json, Seed, Source, Topn, print_json, refuse_idle
-from firthian.errors import FirthianError
+from firthian.errors import FirthianError, UnknownWordError
 
 if TYPE_CHECKING:
     from firthian.vectors.vectors import Vectors
@@ -33,40 +34,83 @@ def _parts(vectors: Vectors, word: str) -> dict[str, Any]:
     return {"composed_of": [{"ngram": ngram, "share": share} for ngram, share in vectors.subwords.parts(word)]}
 
 
+def _as_in_corpus(vectors: Vectors, words: Iterable[str]) -> list[str]:
+    """Return words as they stand in the vocabulary, and report on standard error those that were typed otherwise."""
+    from firthian.vectors.documents import as_in_corpus
+
+    found = []
+    for word in words:
+        found.append(as_in_corpus(vectors, word))
+        if found[-1] != word:
+            print(f"firth: looked up {word!r} as {found[-1]!r}, as the corpus was tokenized", file=sys.stderr)
+    return found
+
+
+def _near(vectors: Vectors, word: str, topn: int) -> list[dict[str, Any]]:
+    from firthian.vectors.uncertainty import has_uncertainty
+
+    if has_uncertainty(vectors):
+        return [vars(item) for item in vectors.most_similar_with_intervals(word, topn)]
+    return [{"word": neighbor, "score": score} for neighbor, score in vectors.most_similar(word, topn=topn)]
+
+
 @app.command()
 def neighbors(
     vectors: Source,
     words: list[str] = typer.Argument(..., help="Words to look up, each on its own."),
+    also: list[str] | None = typer.Option(
+        None, "--with", metavar="VECTORS", help="Another model to list beside the first; repeatable."
+    ),
     topn: Topn = 10,
     json: Json = False,
 ) -> None:
     """List the nearest neighbors of words. Bayesian vectors: by posterior median, with intervals."""
     from firthian.vectors.formats import open_vectors
-    from firthian.vectors.uncertainty import has_uncertainty
 
-    opened = open_vectors(vectors)
-    rows: list[list[dict[str, Any]]]
-    if has_uncertainty(opened):
-        rows = [[vars(item) for item in opened.most_similar_with_intervals(word, topn)] for word in words]
+    models = {name: open_vectors(name) for name in dict.fromkeys([vectors, *(also or [])])}
+    records: list[dict[str, Any]] = []
+    unknown: list[UnknownWordError] = []
+    for name, opened in models.items():
+        for word in _as_in_corpus(opened, words):
+            try:
+                record: dict[str, Any] = {"word": word, "neighbors": _near(opened, word, topn), **_parts(opened, word)}
+            except UnknownWordError as error:
+                where = f"{name}: " if len(models) > 1 else ""
+                unknown.append(UnknownWordError(f"{where}{error.args[0]}", error.args[1]))
+                continue
+            _note_composed(opened, [word])
+            records.append({"vectors": name, **record} if len(models) > 1 else record)
+    if json and records:
+        print_json(records)
+    elif len(models) > 1:
+        for word in dict.fromkeys(record["word"] for record in records):
+            _print_side_by_side(word, [record for record in records if record["word"] == word])
     else:
-        rows = [
-            [{"word": neighbor, "score": score} for neighbor, score in items]
-            for items in opened.most_similar_many(words, topn)
-        ]
-    _note_composed(opened, words)
-    if json:
-        print_json(
-            [
-                {"word": word, "neighbors": items, **_parts(opened, word)}
-                for word, items in zip(words, rows, strict=True)
-            ]
-        )
-        return
-    for word, items in zip(words, rows, strict=True):
-        print(word if items else f"{word} has no neighbors (its vector is zero)")
-        for item in items:
-            interval = f"  [{item['low']:.4f}, {item['high']:.4f}]" if "low" in item else ""
-            print(f"  {item['score']:7.4f}{interval}  {item['word']}")
+        for record in records:
+            print(record["word"] if record["neighbors"] else f"{record['word']} has no neighbors (its vector is zero)")
+            for item in record["neighbors"]:
+                print(f"  {_score(item)}  {item['word']}")
+    # The answers that there are have been printed; the exit code still says that some are missing.
+    if len(unknown) == 1:
+        raise unknown[0]
+    if unknown:
+        raise UnknownWordError("; ".join(map(str, unknown)))
+
+
+def _score(item: dict[str, Any]) -> str:
+    interval = f"  [{item['low']:.4f}, {item['high']:.4f}]" if "low" in item else ""
+    return f"{item['score']:7.4f}{interval}"
+
+
+def _print_side_by_side(word: str, records: list[dict[str, Any]]) -> None:
+    """Print the neighbors of a word in several models, a column each."""
+    columns = [
+        [record["vectors"], *(f"{_score(item)}  {item['word']}" for item in record["neighbors"])] for record in records
+    ]
+    print(word)
+    for line in zip_longest(*columns, fillvalue=""):
+        cells = (cell.ljust(max(map(len, column))) for cell, column in zip(line, columns, strict=True))
+        print(f"  {'   '.join(cells)}".rstrip())
 
 
 @app.command()
@@ -83,6 +127,7 @@ def analogy(
     from firthian.vectors.formats import open_vectors
 
     opened = open_vectors(vectors)
+    a, b, c = _as_in_corpus(opened, (a, b, c))
     answers = opened.analogy(a, b, c, topn, method)
     _note_composed(opened, (a, b, c))
     if json:
@@ -106,6 +151,7 @@ def similarity(
     from firthian.vectors.uncertainty import has_uncertainty
 
     opened = open_vectors(vectors)
+    first, second = _as_in_corpus(opened, (first, second))
     score = opened.similarity(first, second)
     _note_composed(opened, (first, second))
     facts: dict[str, object] = {"a": first, "b": second, "similarity": score}

@@ -97,6 +97,7 @@ def train(
         )  # fmt: skip
     for damaged in vectors.measured.pop("damaged_steps", ()):
         print(f"firth: checkpoint {damaged} was damaged; used an earlier one", file=sys.stderr)
+    flags.tell_doubts(data, vectors.provenance.counts)
     if json:
         print_json({**vectors.provenance.to_dict(), **vectors.measured, "path": str(Path(output))})
         return
@@ -177,7 +178,9 @@ def subwords(
     check_not_source(output, vectors)
     check_folder(output, force)
     with catching_signals():
-        fitted = add_subwords(open_vectors(vectors), seed=seed, workers=workers, **read_settings(settings or []))
+        fitted = add_subwords(
+            open_vectors(vectors, verify=True), seed=seed, workers=workers, **read_settings(settings or [])
+        )
         fitted.save(output, force=force)
     print(f"{len(fitted):,} words × {fitted.vector_size} dimensions in {output}")
     print(_subwords_line(fitted))
@@ -206,7 +209,7 @@ def add(
     check_folder(output, force)
     with catching_signals(), on_terminal() as progress:
         run = Run.create(workers=workers, progress=progress)
-        added = add_words(open_vectors(vectors), Counts.load(counts), ridge, unseen_weight, run)
+        added = add_words(open_vectors(vectors, verify=True), Counts.load(counts), ridge, unseen_weight, run)
         added.vectors.save(output, force=force)
     print(f"{len(added.new):,} words added, {len(added.vectors):,} in {output}")
     for words, reason in (

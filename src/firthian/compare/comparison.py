@@ -25,10 +25,12 @@ from firthian.learn.recipes import find_recipe
 from firthian.learn.train import TrainingPlan, is_counts, learn
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor
+from firthian.runtime.listing import Tabular
 from firthian.runtime.memory import anonymous_bytes
-from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.progress import Progress, usual_progress
 from firthian.runtime.run import Run
-from firthian.text.readers import open_corpus, readable_again
+from firthian.runtime.table import Column, Table
+from firthian.text.readers import open_corpus, readable_again, reading_settings
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
 
@@ -85,13 +87,32 @@ class Entry:
     record: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Tabular):
     """All entries, in the order requested, and their evaluation."""
 
     entries: list[Entry]
     evaluation: Evaluation
     machine: dict[str, Any]
+
+    @property
+    def table(self) -> Table:
+        """One line per score, with what training cost."""
+        costs = {
+            entry.name: (entry.counting_seconds, entry.training_seconds, entry.peak_bytes) for entry in self.entries
+        }
+        scores = self.evaluation.table
+        more = (Column("counting_seconds", float), Column("training_seconds", float), Column("peak_bytes", int))
+        return Table("Comparison", [*scores.columns, *more], [[*row, *costs[row[0]]] for row in scores.rows])
+
+    def __repr__(self) -> str:
+        return str(self.evaluation)
+
+    def plot(self) -> Any:
+        """Return a matplotlib figure of all scores, with their intervals."""
+        from firthian.compare.plot import plot_scores
+
+        return plot_scores(self.evaluation)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON types."""
@@ -122,7 +143,7 @@ def compare_recipes(
     ``counting``, and once for equal settings. ``subwords`` is that of ``firthian.train``. What cannot be trained or
     evaluated is an error before any training.
     """
-    progress = progress or Silent()
+    progress = progress or usual_progress()
     candidates = [item if isinstance(item, Candidate) else Candidate.read(item) for item in recipes]
     _check(candidates)
     if output is not None:
@@ -134,7 +155,7 @@ def compare_recipes(
     with ExitStack() as stack:
         executor = stack.enter_context(open_executor(cluster, workers))
         if not is_counts(source):
-            corpus = open_corpus(source, settings.pop("format", "auto"), settings.pop("text_column", None))
+            corpus = open_corpus(source, **reading_settings(settings))
             source = stack.enter_context(readable_again(corpus))
         plans = {
             item.name: TrainingPlan.create(

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from firthian.evaluate.report import html_page, html_table, show_p
 from firthian.runtime.memory import show_size
+from firthian.runtime.page import html_page, html_table, show_p
 
 if TYPE_CHECKING:
     from firthian.compare.comparison import Comparison

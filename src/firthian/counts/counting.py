@@ -21,15 +21,16 @@ from firthian.counts.rows import BLOCK_PAIRS, DiskRun, RowBlock, count_blocks, f
 from firthian.counts.settings import CountSettings, WindowSettings
 from firthian.counts.streams import BYTES_PER_TOKEN, count_remote, groups
 from firthian.disk.atomic import remove
-from firthian.disk.resume import PartialFolder, holds_work
+from firthian.disk.resume import PartialFolder, holds_work, is_of_system
 from firthian.errors import FirthianError
 from firthian.options import listing
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor, limit_workers
 from firthian.runtime.memory import INTERPRETER_BYTES, MARGIN, check_budget, check_fits
-from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.progress import Progress, usual_progress
 from firthian.text.phrases import PhraseOptions, find_phrases
 from firthian.text.readers import Corpus, open_corpus
+from firthian.text.records import Columns
 from firthian.text.segments import SEGMENT_BYTES, WORKER_BYTES
 from firthian.text.spool import Spool, tokenize_corpus
 from firthian.text.tokenizer import Tokenizer
@@ -38,6 +39,9 @@ from firthian.text.vocabulary import Vocabulary, read_words
 
 #: Bytes per word of the vocabulary: its string, its entry in the index and lists, its counts and sums.
 BYTES_PER_WORD = 300
+
+#: Copies of the spelling of all words: strings, their table, and the file while it is written.
+SPELLING_COPIES = 5
 
 #: The maximum number of open runs; more are merged in rounds.
 OPEN_RUNS = 32
@@ -61,15 +65,18 @@ class CountJob:
     def create(cls, corpus: Any, **settings: Any) -> CountJob:
         """Check the settings a user passed to ``count``, and read the files they name."""
         given = CountSettings.create(settings)
-        only = read_words(given.vocabulary)
-        min_count = given.min_count if given.min_count is not None else 5 if only is None else 1
+        corpus = open_corpus(corpus, given.format, given.text_column, given.where, given.sql)
         tokenizer, score = given.tokenizer, given.phrases
+        if not isinstance(tokenizer, Tokenizer):
+            tokenizer = Tokenizer(tokenizer, given.keep_case, given.fold_numbers)
+        # Words of lists are spelled as those of the corpus will be.
+        lower = not (tokenizer.keep_case or corpus.tokenized)
+        only, stop_words = (read_words(words, lower) for words in (given.vocabulary, given.stop_words))
+        min_count = given.min_count if given.min_count is not None else 5 if only is None else 1
         return cls(
-            corpus=open_corpus(corpus, given.format, given.text_column),
-            tokenizer=tokenizer
-            if isinstance(tokenizer, Tokenizer)
-            else Tokenizer(tokenizer, given.keep_case, given.fold_numbers),
-            limits=VocabularyLimits(min_count, given.max_vocab, only, read_words(given.stop_words) or frozenset()),
+            corpus=corpus,
+            tokenizer=tokenizer,
+            limits=VocabularyLimits(min_count, given.max_vocab, only, stop_words or frozenset()),
             options=given.windows,
             phrases=None
             if score is None
@@ -90,6 +97,11 @@ class CountJob:
             "phrases": self.phrases.as_dict() if self.phrases else None,
         }
 
+    def chosen_rows(self) -> dict[str, Any] | None:
+        """Return which rows of a table count; None if all do."""
+        columns: Columns | None = getattr(self.corpus, "columns", None)
+        return columns.describe() if columns is not None else None
+
     def _tokenizing(self) -> dict[str, Any]:
         settings = self.tokenizer.describe()
         # Token lists are neither tokenized nor converted to lower case here.
@@ -97,7 +109,7 @@ class CountJob:
 
     def describe_reading(self) -> dict[str, Any]:
         """Return what is not in the record, but must be the same when a run is resumed."""
-        return {"strict": self.strict, "tokenizer_file": self.tokenizer.file_hash()}
+        return {"strict": self.strict, "tokenizer_file": self.tokenizer.file_hash(), "rows": self.chosen_rows()}
 
 
 def _list_hash(words: Iterable[str] | None) -> str | None:
@@ -125,10 +137,13 @@ class CountingContext:
         # Remote workers have their own memory.
         return (1 if self.executor.remote else self.executor.workers) + 2
 
-    def group_tokens(self, n_words: int) -> int:
-        """Return the number of tokens that can be counted at once with what the fixed parts leave of the budget."""
+    def group_tokens(self, n_words: int, spelling: int = 0) -> int:
+        """Return the number of tokens that can be counted at once with what the fixed parts leave of the budget.
+
+        Raise if the words leave too little memory.
+        """
         in_flight = self._in_flight * (max(self.block_pairs, n_words) * BYTES_PER_PAIR + n_words * 9)
-        fixed = INTERPRETER_BYTES + in_flight + n_words * BYTES_PER_WORD
+        fixed = INTERPRETER_BYTES + in_flight + n_words * BYTES_PER_WORD + spelling * SPELLING_COPIES
         left = self.budget - fixed
         if left < self.budget // 16:
             check_fits(
@@ -139,6 +154,11 @@ class CountingContext:
                 "raise `min_count`",
             )
         return left // BYTES_PER_TOKEN
+
+    def vocabulary(self, spool: Spool, limits: VocabularyLimits) -> VocabularyResult:
+        """Build the vocabulary of a corpus; raise before its words are in memory if they would not fit."""
+        budget = (self.budget - INTERPRETER_BYTES) // 2
+        return build_vocabulary(spool.tables, limits, budget, spool.types, spool.spelling, self.group_tokens)
 
     @property
     def readers(self) -> Executor:
@@ -164,7 +184,7 @@ def run_job(job: CountJob, target: Path, context: CountingContext, resume: bool 
 def count_into(job: CountJob, work: Path, target: Path, context: CountingContext) -> None:
     """Count a corpus into an empty folder; what an interrupted attempt left in ``work`` is used.
 
-    A first attempt that fails leaves nothing there: its errors would only occur again.
+    A first attempt that fails leaves nothing there, since its errors would only occur again, unless the system failed.
     """
     work.mkdir(exist_ok=True)
     resumed = holds_work(work)
@@ -173,9 +193,9 @@ def count_into(job: CountJob, work: Path, target: Path, context: CountingContext
         job.options.check_sums(int(result.vocabulary.counts[0]))
         blocks = _count_windows(spool, result.vocabulary, job.options, work, context)
         write_counts(target, blocks, result.vocabulary, job.options, record)
-    except (FirthianError, OSError):
+    except (FirthianError, OSError) as error:
         remove(target)
-        if not resumed:
+        if not (resumed or is_of_system(error)):
             remove(work)
         raise
 
@@ -194,7 +214,7 @@ def prepare(job: CountJob, folder: Path, context: CountingContext) -> tuple[Spoo
     if job.phrases is not None:
         spool, phrases = _join_phrases(spool, job.phrases, context)
     context.progress.start("building vocabulary")
-    result = build_vocabulary(spool.tables, job.limits, (context.budget - INTERPRETER_BYTES) // 2, spool.types)
+    result = context.vocabulary(spool, job.limits)
     return spool, result, _record(job, spool, result, phrases)
 
 
@@ -206,7 +226,7 @@ def _join_phrases(spool: Spool, options: PhraseOptions, context: CountingContext
         context.progress.start(f"finding phrases {number + 1}")
         limits = VocabularyLimits(min_count=options.min_count)
         try:
-            result = build_vocabulary(spool.tables, limits, (context.budget - INTERPRETER_BYTES) // 2, spool.types)
+            result = context.vocabulary(spool, limits)
         except NoWordsLeftError:
             break
         folder = spool.folder / f"phrases-{number}"
@@ -230,7 +250,7 @@ def _count_windows(
 ) -> Iterator[RowBlock]:
     """Count on a cluster, or group by group; yield the rows of a single group directly, else merge all from disk."""
     n_words = len(vocabulary)
-    group_tokens = context.group_tokens(n_words)
+    group_tokens = context.group_tokens(n_words, sum(map(len, vocabulary.words)))
     context.progress.start("counting windows", spool.tokens)
     if context.executor.remote:
         return count_remote(spool, vocabulary, options, context.executor, group_tokens, context.progress)
@@ -284,6 +304,9 @@ def _record(job: CountJob, spool: Spool, result: VocabularyResult, phrases: int)
             "tokens": spool.tokens,
             "types": result.types,
             "undecodable_bytes": sum(size.undecodable for size in spool.sizes),
+            "rows_without_text": spool.skipped.missing,
+            "rows_excluded": spool.skipped.excluded,
+            "rows": job.chosen_rows(),
         },
         "settings": job.describe(),
         "vocabulary": {
@@ -322,7 +345,7 @@ def count(
     """
     job = CountJob.create(corpus, **settings)
     with open_executor(cluster, workers) as executor:
-        context = CountingContext(executor, check_budget(memory), progress or Silent())
+        context = CountingContext(executor, check_budget(memory), progress or usual_progress())
         if output is None:
             return count_temporary(job, context)
         target = Path(output)

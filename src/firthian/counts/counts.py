@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firthian.arrays import Array, offsets
+from firthian.counts.contexts import Context, context_words
 from firthian.counts.rows import RowBlock
 from firthian.counts.settings import WindowSettings
 from firthian.disk.artifact import ArtifactKind
 from firthian.disk.atomic import new_folder
 from firthian.disk.tensors import TensorWriter, damage, rows_ascend, rows_fit
 from firthian.errors import FirthianError
+from firthian.runtime.listing import Listing
 from firthian.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -71,6 +73,15 @@ class Counts:
         """The sum of all counts."""
         return float(self.row_sums.sum())
 
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.vocabulary)
+
     def __repr__(self) -> str:
         return f"<Counts: {len(self.vocabulary):,} words, {self.pairs:,} pairs, window {self.options.window}>"
 
@@ -113,6 +124,16 @@ class Counts:
         a, b = np.searchsorted(places, [low, high])
         sums[places[a:b] - low] = exact[a:b]
         return sums
+
+    def contexts(
+        self, word: str, order: str = "pmi", topn: int = 30, min_count: float = 5.0, skip_frequent: int = 0
+    ) -> Listing[Context]:
+        """Return the contexts of a word, strongest first, by ``pmi``, ``llr``, ``log_odds`` or ``count``.
+
+        Contexts counted less than ``min_count`` times with the word are left out, and the ``skip_frequent`` most frequent
+        words of the vocabulary.
+        """
+        return context_words(self, word, topn, min_count, order, skip_frequent)
 
     def strongest_pairs(self, topn: int = 20, min_count: float = 20.0) -> list[tuple[str, str, float, float]]:
         """Return the pairs with the highest PMI among those seen often: (word, context, count, PMI)."""

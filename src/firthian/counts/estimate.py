@@ -14,7 +14,7 @@ from firthian.errors import FirthianError
 from firthian.runtime import cost
 from firthian.runtime.executor import check_workers
 from firthian.runtime.memory import show_size
-from firthian.text.readers import Files, Piece, open_corpus
+from firthian.text.readers import Files, Piece, open_corpus, reading_settings
 
 #: Bytes of text read for an estimate.
 SAMPLE_BYTES = 16 << 20
@@ -92,7 +92,7 @@ def estimate(corpus: Any, *, workers: int | None = None, **settings: Any) -> Est
     machine as fast as this one was on the sample. ``settings`` are those of ``firthian.count``.
     """
     workers = check_workers(workers)
-    source = open_corpus(corpus, settings.pop("format", "auto"), settings.pop("text_column", None))
+    source = open_corpus(corpus, **reading_settings(settings))
     size = source.size()
     if size is None and isinstance(source, Files):
         raise FirthianError("a dry run cannot read standard input or a pipe", hint="pass a file")

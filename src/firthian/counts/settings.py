@@ -143,6 +143,10 @@ class CountSettings(WindowSettings):
     text_column: Annotated[
         str | None, Option("text column: its name, or its number without a header", group=CORPUS)
     ] = None
+    where: Annotated[
+        Any, Option("keep rows of a table with COLUMN=VALUE; repeatable", group=CORPUS, repeatable=True)
+    ] = None
+    sql: Annotated[str | None, Option("DuckDB query; it sees a file as the table corpus", group=CORPUS)] = None
     strict: Annotated[bool, Option("stop at bytes that are not UTF-8", group=CORPUS)] = False
 
     @classmethod

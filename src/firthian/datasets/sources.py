@@ -20,7 +20,8 @@ from typing import IO, Protocol
 
 from firthian.datasets.archives import open_member
 from firthian.datasets.finishing import Finish
-from firthian.disk.atomic import locked, repair, replace
+from firthian.disk.atomic import repair, replace
+from firthian.disk.locks import locked
 from firthian.errors import FirthianError, os_errors, require
 from firthian.text.files import open_bytes
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from firthian.datasets.finishing import unchanged
 from firthian.datasets.registry import Dataset, find_dataset
 from firthian.datasets.sources import LocalFile, Source, cache_folder, check_file, file_sha256
-from firthian.disk.atomic import locked, repair, staged
+from firthian.disk.atomic import repair, staged
+from firthian.disk.locks import locked
 from firthian.errors import FirthianError, os_errors
-from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.progress import Progress, usual_progress
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def locate(name: str, progress: Progress | None = None) -> Path:
     dataset = find_dataset(name)
     path = find_here(dataset)
     if path is None:
-        (progress or Silent()).start(f"fetching {dataset.name}")
+        (progress or usual_progress()).start(f"fetching {dataset.name}")
         with locked(cache_folder(make=True) / dataset.file, wait=True):
             # Another process may have created it while this one waited.
             path = find_here(dataset) or _make(dataset)

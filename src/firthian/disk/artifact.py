@@ -16,7 +16,18 @@ from typing import Any
 
 from firthian.arrays import Array
 from firthian.disk.atomic import staged, write_file
-from firthian.disk.tensors import Table, damage, read_header, read_tensors, table_of, write_described, write_tensors
+from firthian.disk.opening import read_regular
+from firthian.disk.schema import check_record
+from firthian.disk.tensors import (
+    Table,
+    TableEntry,
+    damage,
+    read_header,
+    read_tensors,
+    table_of,
+    write_described,
+    write_tensors,
+)
 from firthian.errors import FirthianError, from_os_error
 
 #: Of the container and of all that is kept in it.
@@ -33,10 +44,12 @@ class Artifact:
 
 @dataclass(frozen=True)
 class ArtifactKind:
-    """A kind of artifact: what it is called, and its manifest's name, which its safetensors file shares."""
+    """A kind of artifact: what it is called, its manifest's name, which its safetensors file shares, and its fields."""
 
     name: str
     manifest: str
+    #: The types of all fields (see ``disk/schema.py``), checked before anything is built from them.
+    schema: Any = dict[str, Any]
 
     @property
     def tensors(self) -> str:
@@ -56,17 +69,28 @@ class ArtifactKind:
 
     def read(self, folder: Path, verify: bool = True) -> Artifact:
         """Open a folder; ``verify=False`` trusts the bytes of its arrays, and checks all else."""
-        record = read_manifest(folder / self.manifest, self.name)
-        damaged = damage(folder / self.manifest)
+        path = folder / self.manifest
+        record = read_manifest(path, self.name)
+        damaged = damage(path)
         arrays: dict[str, Array] = {}
-        tables = record.pop("files", None)
-        if not isinstance(tables, dict):
-            raise damaged
+        tables = self._check(path, record)
         for name, table in tables.items():
-            if Path(name).name != name or not isinstance(table, dict) or arrays.keys() & table.keys():
+            if Path(name).name != name or arrays.keys() & table.keys():
                 raise damaged
             arrays |= read_tensors(folder / name, table, verify)
         return Artifact(record, arrays)
+
+    def _check(self, path: Path, record: dict[str, Any]) -> dict[str, Table]:
+        """Check the fields of a manifest, and take the tables of its files out."""
+        tables = record.pop("files", None)
+        own = {name: value for name, value in record.items() if name not in ("kind", "version")}
+        try:
+            check_record(tables, dict[str, dict[str, TableEntry]], "files")
+            check_record(own, self.schema)
+        except (ValueError, RecursionError) as error:
+            why = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+            raise FirthianError(f"{path} is damaged ({why})", hint="make it again from its source") from error
+        return tables  # type: ignore[no-any-return]
 
     def write_one_file(self, path: Path, record: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Write an artifact as one file, which appears whole or not at all."""
@@ -81,7 +105,7 @@ class ArtifactKind:
         try:
             metadata = header["__metadata__"]
             record = _check(path, json.loads(metadata["manifest"]), self.name)
-            table = record.pop("files")[self.tensors]
+            table = self._check(path, record)[self.tensors]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise damage(path) from error
         return Artifact(record, read_tensors(path, table, metadata=metadata))
@@ -95,8 +119,8 @@ def write_manifest(path: Path, kind: str, record: Mapping[str, Any]) -> None:
 def read_manifest(path: Path, kind: str) -> dict[str, Any]:
     """Read a manifest, which must be of this kind, of our version, and undamaged."""
     try:
-        body = json.loads(path.read_bytes().decode())
-    except FileNotFoundError:
+        body = json.loads(read_regular(path).decode())
+    except (FileNotFoundError, NotADirectoryError):
         raise FirthianError(f"{path.parent} is not {kind} (it has no {path.name})", hint="check the path") from None
     except OSError as error:
         raise from_os_error(error) from error

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import glob
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from firthian.disk.locks import check_name, locked
+from firthian.disk.opening import read_regular
 from firthian.errors import FirthianError, os_errors
 
 #: Files that mark a folder as ours; ``force`` replaces only such folders.
-MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json", "firthian.json")
+MANIFESTS = ("counts.json", "vectors.json", "model.json", "report.json", "index.json", "firthian.json")
 
 
 def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
@@ -34,12 +36,6 @@ def check_target(target: str | os.PathLike[str], force: bool = False) -> Path:
             )
     check_parent(path)
     return path
-
-
-def check_name(path: Path) -> None:
-    """Raise if a path has no name of its own, such as / or .."""
-    if path.name in ("", ".."):
-        raise FirthianError(f"{path} cannot be an output", hint="name a new file or folder")
 
 
 def check_parent(path: Path) -> None:
@@ -68,20 +64,23 @@ def check_file(target: str | os.PathLike[str], force: bool = False) -> Path:
 
 def check_not_source(target: str | os.PathLike[str], source: Any) -> None:
     """Raise before any work if the result would replace its own source."""
+    check_name(Path(target))
     if isinstance(source, str | os.PathLike) and os.path.realpath(target) == os.path.realpath(source):
         raise FirthianError(f"{target} is both source and target", hint="choose another name for the result")
 
 
 def kind_of(folder: Path) -> str | None:
     """Return what a folder of ours contains; None if we did not write it: other programs have a model.json, too."""
-    for name in MANIFESTS:
-        try:
-            body = json.loads((folder / name).read_bytes())
-        except (OSError, ValueError, RecursionError):
-            continue
-        if isinstance(body, dict) and {"kind", "version", "checksum"} <= body.keys():
-            return str(body["kind"])
-    return None
+    return next((kind for name in MANIFESTS if (kind := manifest_kind(folder / name)) is not None), None)
+
+
+def manifest_kind(path: Path) -> str | None:
+    """Return the kind that a manifest names; None if it is none of ours."""
+    try:
+        body = json.loads(read_regular(path))
+    except (OSError, FirthianError, ValueError, RecursionError):
+        return None
+    return str(body["kind"]) if isinstance(body, dict) and {"kind", "version", "checksum"} <= body.keys() else None
 
 
 def is_counts_folder(path: Any) -> bool:
@@ -140,7 +139,13 @@ def replace(staging: Path, target: Path, force: bool) -> None:
         (check_folder if staging.is_dir() else check_target)(target, force)
         if staging.is_dir() or target.is_dir():
             old = _beside(target, "old")
-            target.rename(old)
+            try:
+                target.rename(old)
+            except PermissionError as error:
+                # Windows renames no folder of which a file is open, as those of loaded vectors are.
+                raise FirthianError(
+                    f"{target} is in use and cannot be replaced", hint="close what has it open, or choose another name"
+                ) from error
             try:
                 staging.rename(target)
             except OSError:
@@ -172,72 +177,18 @@ def remove(path: Path) -> None:
 
 
 def _beside(target: Path, role: str, suffix: str = "") -> Path:
-    return target.absolute().with_name(f".{target.name}.{role}-{os.getpid()}{suffix}")
+    # Not to be guessed: in a folder that others may write to, a link could wait under this name.
+    return target.absolute().with_name(f".{target.name}.{role}-{os.getpid()}-{secrets.token_hex(4)}{suffix}")
 
 
 def _sync(path: Path) -> None:
     """Have the system write a file, or the names in a folder, to the disk itself."""
-    handle = os.open(path, os.O_RDONLY)
+    windows = os.name == "nt"
+    if windows and path.is_dir():
+        # Windows opens no folders, and keeps their names itself.
+        return
+    handle = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-@contextmanager
-def locked(target: Path, wait: bool = False, kind: str = "") -> Iterator[None]:
-    """Hold the lock of a target; if another process has it, raise or wait. Each ``kind`` of lock is independent.
-
-    It is a file beside the target; the system releases it when its process ends.
-    """
-    path = target.absolute().with_name(f".{target.name}{kind}.lock")
-    with os_errors():
-        handle = _lock(path, target, wait)
-    if handle is None:
-        yield
-        return
-    try:
-        yield
-    finally:
-        # Removed while it is still locked: whoever opened it meanwhile sees that it has lost its name.
-        path.unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _lock(path: Path, target: Path, wait: bool) -> int | None:
-    """Open and lock the file; return None if the system or the file system has no such locks."""
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            if _has_name(handle, path):
-                os.ftruncate(handle, 0)
-                os.write(handle, f"{os.getpid()}\n".encode())
-                return handle
-        except BlockingIOError:
-            owner = os.read(handle, 20).decode(errors="replace").strip()
-            os.close(handle)
-            raise FirthianError(
-                f"{target} is being written by another process{f' ({owner})' if owner else ''}",
-                hint="wait until it is done, or choose another name",
-            ) from None
-        except OSError as error:
-            os.close(handle)
-            if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
-                return None
-            raise
-        os.close(handle)
-
-
-def _has_name(handle: int, path: Path) -> bool:
-    """Return whether an open file still has its name."""
-    try:
-        named = path.stat()
-    except FileNotFoundError:
-        return False
-    opened = os.fstat(handle)
-    return (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)

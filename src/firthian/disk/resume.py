@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from firthian.disk.artifact import read_manifest, sha256, write_manifest
-from firthian.disk.atomic import check_folder, check_name, check_parent, locked, remove, repair, replace
+from firthian.disk.atomic import check_folder, check_parent, remove, repair, replace
+from firthian.disk.locks import check_name, locked
+from firthian.disk.opening import read_regular
 from firthian.errors import BudgetError, FirthianError, from_os_error, os_errors
 
 KIND = "unfinished work"
@@ -51,12 +53,15 @@ class PartialFolder:
             except (FirthianError, OSError) as error:
                 # A full disk, too little memory, or a wrong option of a resumed run can be fixed without losing the work
                 # so far. Other errors of a first attempt would only occur again.
-                system = isinstance(error, OSError | BudgetError) or isinstance(error.__cause__, OSError)
-                if not ((resumed or system) and holds_work(self.folder)) and not self.finished:
+                kept = ((resumed or is_of_system(error)) and holds_work(self.folder)) or self.finished
+                if not kept:
                     remove(self.folder)
-                if isinstance(error, OSError):
-                    raise from_os_error(error) from error
-                raise
+                if not isinstance(error, OSError):
+                    raise
+                told = from_os_error(error)
+                if kept:
+                    told = FirthianError(told.message, hint=f"{told.hint}; then continue with `resume`")
+                raise told from error
 
     def _open(self, job: Mapping[str, Any], resume: bool, force: bool) -> bool:
         """Return whether there is work to resume; otherwise make a new folder. One that is not ours is never removed."""
@@ -142,9 +147,14 @@ class PartialFolder:
 
     def _hash(self, folder: Path) -> str | None:
         try:
-            return sha256((folder / self.manifest).read_bytes())
-        except OSError:
+            return sha256(read_regular(folder / self.manifest))
+        except (OSError, FirthianError):
             return None
+
+
+def is_of_system(error: Exception) -> bool:
+    """Return whether an error is one of the machine, such as a full disk or too little memory, not of the input."""
+    return isinstance(error, OSError | BudgetError) or isinstance(error.__cause__, OSError)
 
 
 def holds_work(folder: Path) -> bool:
@@ -157,11 +167,11 @@ def _is_ours(folder: Path) -> bool:
     if not folder.is_dir() or folder.is_symlink():
         return False
     try:
-        note = json.loads((folder / JOB).read_bytes())
+        note = json.loads(read_regular(folder / JOB))
     except FileNotFoundError:
         # A run that was killed before the note was complete leaves at most a part of it.
         return not any(not item.name.startswith(f".{JOB}.new-") for item in folder.iterdir())
-    except (OSError, ValueError, RecursionError):
+    except (OSError, FirthianError, ValueError, RecursionError):
         # Damaged: comparing it will say so.
         return True
     return isinstance(note, dict) and {"kind", "checksum"} <= note.keys()

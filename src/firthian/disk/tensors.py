@@ -12,11 +12,12 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict
 
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.disk.opening import open_regular
 from firthian.errors import FirthianError, from_os_error, os_errors
 
 #: The format's names of the types we store, all little-endian.
@@ -34,6 +35,15 @@ _MAX_HEADER = 4 * 2**20
 
 #: Rows are converted and written in pieces of about this many bytes.
 _PIECE = 16 * 2**20
+
+
+class TableEntry(TypedDict):
+    """An array in the table of a file."""
+
+    dtype: str
+    shape: list[int]
+    crc32: int
+
 
 #: The table of a file's arrays: type, shape and checksum of each, by name.
 Table = dict[str, dict[str, Any]]
@@ -107,11 +117,10 @@ def read_tensors(
     damaged = damage(path)
     try:
         header = _header(table, metadata)
-        with path.open("rb") as file:
-            matches = file.read(len(header)) == header
-        if not matches:
-            raise damaged
-        arrays = _map(path, len(header), table, damaged)
+        with open_regular(path) as file:
+            if file.read(len(header)) != header:
+                raise damaged
+            arrays = _map(file, len(header), table, damaged)
         if verify and any(crc32(array) != table[name]["crc32"] for name, array in arrays.items()):
             raise damaged
     except OSError as error:
@@ -140,7 +149,8 @@ def read_foreign_tensors(path: Path) -> dict[str, Array]:
             if begin != at or end - begin != _bytes(header[name]):
                 raise damaged
             at = end
-        return _map(path, length, {name: header[name] for name in order}, damaged, order)
+        with os_errors(), open_regular(path) as file:
+            return _map(file, length, {name: header[name] for name in order}, damaged, order)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise damaged from error
 
@@ -148,7 +158,7 @@ def read_foreign_tensors(path: Path) -> dict[str, Array]:
 def read_header(path: Path) -> tuple[dict[str, Any], int]:
     """Parse the header of a file; return it and the offset of the first array."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= min(_MAX_HEADER, os.fstat(file.fileno()).st_size - 8):
                 raise damage(path)
@@ -237,13 +247,12 @@ def _header(table: Mapping[str, Any], metadata: Mapping[str, str] | None = None)
 
 
 def _map(
-    path: Path, at: int, table: Mapping[str, Any], damaged: FirthianError, order: list[str] | None = None
+    file: BinaryIO, at: int, table: Mapping[str, Any], damaged: FirthianError, order: list[str] | None = None
 ) -> dict[str, Array]:
     """Map the arrays that begin at a byte; together they must be exactly the rest of the file."""
-    with os_errors():
-        if path.stat().st_size != at + sum(_bytes(entry) for entry in table.values()):
-            raise damaged
-        content: Array = np.memmap(path, dtype=np.uint8, mode="r")
+    if os.fstat(file.fileno()).st_size != at + sum(_bytes(entry) for entry in table.values()):
+        raise damaged
+    content: Array = np.memmap(file, dtype=np.uint8, mode="r")
     arrays: dict[str, Array] = {}
     for name in order or _order(table):
         end = at + _bytes(table[name])

@@ -6,6 +6,7 @@ the same name would be shadowed as soon as the package is imported.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import ModuleType
 
@@ -21,10 +22,18 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Evaluate(ModuleType):
-    """A package that can be called like its main function."""
+class Evaluate(ModuleType):
+    """A package that can be called like its main function; type checkers see the rest of it here."""
 
     __call__ = staticmethod(evaluate)
+    Pairs = Pairs
+    Questions = Questions
+    open_set = staticmethod(open_set)
+    compare_similarity = staticmethod(compare_similarity)
+    compare_analogy = staticmethod(compare_analogy)
 
 
-sys.modules[__name__].__class__ = _Evaluate
+sys.modules[__name__].__class__ = Evaluate
+
+#: ``help(firthian.evaluate)`` begins with how it is called.
+__doc__ = f"{evaluate.__doc__}\n\nCall: evaluate{inspect.signature(evaluate)}"

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from firthian.runtime.listing import Tabular
+from firthian.runtime.page import html_page, html_table, show_p
+from firthian.runtime.table import Column, Table
 from firthian.vectors.cards import Row, coverage, plain, score_rows
 
 #: The most missing words named below a table.
 _NAMED = 8
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; }}
-table {{ border-collapse: collapse; margin: 1em 0; display: block; overflow-x: auto; }}
-caption {{ font-weight: bold; text-align: left; }}
-th, td {{ border-bottom: 1px solid #8886; padding: .2em .8em; text-align: right; }}
-th:first-child, td:first-child {{ text-align: left; }}
-{style}</style></head><body>
-<h1>{title}</h1>
-{body}
-</body></html>
-"""
 
-
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Tabular):
     """Scores of one or more models; ``comparisons`` test each further model against the first."""
 
     results: Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -49,15 +35,15 @@ class Evaluation:
         """Return one row per score; with ``sections``, also for each section of analogies."""
         return [row for model, suites in self.results.items() for row in score_rows(model, suites, sections)]
 
-    def to_csv(self) -> str:
-        """Return CSV, one line per score."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        names = list(Row.__dataclass_fields__)
-        writer.writerow(names)
-        for row in self.rows():
-            writer.writerow(["" if getattr(row, name) is None else getattr(row, name) for name in names])
-        return out.getvalue()
+    @property
+    def table(self) -> Table:
+        """One line per score, with its interval and coverage."""
+        kinds = {"value": float, "low": float, "high": float, "items": int, "covered": int}
+        columns = [Column(name, kinds.get(name, str)) for name in Row.__dataclass_fields__]
+        return Table("Scores", columns, [[getattr(row, column.name) for column in columns] for row in self.rows()])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def to_html(self) -> str:
         """Return a self-contained HTML page."""
@@ -135,31 +121,6 @@ class Evaluation:
                 facts = {}
             values.append(facts.get(measure, facts).get("p_value"))
         return ", ".join(map(show_p, values)) if any(value is not None for value in values) else ""
-
-
-def html_table(caption: str, head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return an HTML table; every text is escaped."""
-    cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-    rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in line) for line in lines)
-    body = "".join(f"<tr>{row}</tr>\n" for row in rows)
-    title = html.escape(caption)
-    return f"<table><caption>{title}</caption><thead><tr>{cells}</tr></thead>\n<tbody>{body}</tbody></table>"
-
-
-def html_page(title: str, body: str, style: str = "") -> str:
-    """Return a self-contained HTML page."""
-    return _PAGE.format(title=html.escape(title), body=body, style=style)
-
-
-def show_p(value: float | None) -> str:
-    """Format a p-value.
-
-    >>> show_p(0.0312), show_p(1e-9), show_p(None)
-    ('0.031', '<0.001', '–')
-    """
-    if value is None:
-        return "–"
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _missing(name: str, results: Mapping[str, Any]) -> Iterator[str]:

@@ -1,57 +1,18 @@
-"""The company a word keeps: its contexts by count and PMI, as a list or a word cloud."""
+"""The company a word keeps, as a word cloud."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.counts.contexts import context_words
 from firthian.counts.counts import Counts
-from firthian.errors import FirthianError, require, suggest
+from firthian.errors import FirthianError, require
 from firthian.explore.labels import Boxes
 from firthian.runtime.figures import check_picture, extents_of, plain_text, renderer_of, save_figure
-
-ORDERS = ("pmi", "count")
-
-
-@dataclass(frozen=True)
-class Context:
-    """A context word: its (weighted) count and its pointwise mutual information with the word, in nats."""
-
-    word: str
-    count: float
-    pmi: float
-
-
-def context_words(
-    counts: Counts, word: str, topn: int = 30, min_count: float = 5.0, order: str = "pmi", skip_frequent: int = 0
-) -> list[Context]:
-    """Return the context words of a word, strongest first, among those counted at least ``min_count`` times with it.
-
-    The ``skip_frequent`` most frequent words of the vocabulary, mostly function words, are excluded.
-
-    >>> import firthian as ft
-    >>> counts = ft.count(["hot tea", "hot tea", "cold tea", "hot sun"], window=1, min_count=1)
-    >>> [(one.word, one.count, round(one.pmi, 3)) for one in context_words(counts, "tea", min_count=1)]
-    [('cold', 1.0, 0.981), ('hot', 2.0, 0.575)]
-    """
-    if order not in ORDERS:
-        raise FirthianError(f"contexts cannot be ordered by {order!r}", hint=suggest(order, ORDERS))
-    row = counts.vocabulary[word]
-    low, high = int(counts.indptr[row]), int(counts.indptr[row + 1])
-    columns, values = np.asarray(counts.indices[low:high]), counts.values[low:high].astype(np.float64)
-    frequent = np.argsort(-counts.vocabulary.counts, kind="stable")[:skip_frequent]
-    kept = (values >= max(min_count, 1e-12)) & ~np.isin(columns, frequent)
-    columns, values = columns[kept], values[kept]
-    # PMI = log(X·x / (x_i·x_j))
-    pmi = np.log(values * counts.total / (counts.row_sums[row] * counts.column_sums[columns]))
-    best = np.argsort(-(pmi if order == "pmi" else values), kind="stable")[:topn]
-    words = counts.vocabulary.words
-    return [Context(words[int(columns[i])], float(values[i]), float(pmi[i])) for i in best]
-
 
 _DPI = 150
 _LARGEST, _SMALLEST = 42.0, 9.0
@@ -86,14 +47,14 @@ def plot_cloud(
     ``order`` selects the words with the highest ``pmi`` or the highest ``count``. The ``skip_frequent`` most frequent words
     of the vocabulary are excluded.
     """
-    target = check_picture(path, (".png", ".svg"), force)
+    target = check_picture(path, (".png", ".svg", ".pdf"), force)
     contexts = context_words(counts, word, topn, min_count, order, skip_frequent)
     if not contexts:
         beside = f" beside the {skip_frequent:,} most frequent words" if skip_frequent else ""
         lower = "lower `min_count` or `skip_frequent`" if skip_frequent else "lower `min_count`"
         message = f"{word!r} has no context counted {min_count:g} times{beside}"
         raise FirthianError(message, hint=f"{lower}, or choose another word")
-    strength = np.array([context.pmi if order == "pmi" else context.count for context in contexts])
+    strength = np.array([getattr(context, order) for context in contexts])
     sizes = font_sizes(strength)
     # Texts are measured at their final size.
     figure = require("matplotlib.figure", "viz").Figure(figsize=(8, 5.2), dpi=_DPI)
@@ -124,7 +85,7 @@ def plot_cloud(
             continue
         text.set_position(((place[0] + 3) / width, (place[1] + 1) / height))
         drawn.append(context.word)
-    measure = "PMI" if order == "pmi" else "count"
+    measure = {"pmi": "PMI", "llr": "log-likelihood ratio", "log_odds": "log-odds"}.get(order, order)
     title = f"the company of “{plain_text(word)}”: size by {measure}, dark is high PMI"
     figure.text(0.5, 1 - 12 / height, title, ha="center", va="top", fontsize=10, color="#444", parse_math=False)
     save_figure(figure, target, force)

@@ -68,11 +68,19 @@ def draw_labels(
     fontsize: float = 7.0,
     gap: float = 2.0,
     mark: float = 0.0,
+    bold: int = 0,
 ) -> int:
-    """Write names next to points of a figure with fixed limits, most important first; return how many fit."""
+    """Write names next to points of a figure with fixed limits, most important first; return how many fit.
+
+    The first ``bold`` names are larger, and bold.
+    """
     renderer = renderer_of(figure)
-    style = {"fontsize": fontsize, "transform": axes.transAxes, "va": "bottom", "ha": "left", "parse_math": False}
-    texts = [axes.text(0, 0, plain_text(name), color=color, **style) for name, color in zip(names, colors, strict=True)]
+    style = {"transform": axes.transAxes, "va": "bottom", "ha": "left", "parse_math": False}
+    strong, usual = {"fontsize": fontsize * 1.4, "fontweight": "bold"}, {"fontsize": fontsize}
+    texts = [
+        axes.text(0, 0, plain_text(name), color=color, **style, **(strong if at < bold else usual))
+        for at, (name, color) in enumerate(zip(names, colors, strict=True))
+    ]
     extents = extents_of(texts, renderer)
     sizes = np.array([[extent.width, extent.height] for extent in extents]).reshape(-1, 2)
     box = axes.get_window_extent(renderer)

@@ -22,7 +22,7 @@ from firthian.disk.tensors import read_tensors, write_tensors
 from firthian.errors import FirthianError, require
 from firthian.options import Option, declared
 from firthian.runtime.executor import check_workers
-from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.progress import Progress, usual_progress
 from firthian.runtime.run import one_blas_thread
 from firthian.vectors.rows import dense_rows
 from firthian.vectors.vectors import Vectors
@@ -127,7 +127,7 @@ def project(
     if kept is not None:
         return Projection(kept)
     method: Callable[..., Array] = _tsne if options.method == "tsne" else _umap
-    points = method(rows, options, check_workers(workers), progress or Silent())
+    points = method(rows, options, check_workers(workers), progress or usual_progress())
     if keep:
         _keep(name, points, folder)
     return Projection(points)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,13 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.explore.projection import ProjectionOptions, project, unit_rows
-from firthian.runtime.progress import Progress, Silent
+from firthian.explore.regions import name_regions
+from firthian.runtime.listing import Tabular
+from firthian.runtime.progress import Progress, usual_progress
 from firthian.runtime.run import one_blas_thread
-from firthian.vectors.uncertainty import covariances, has_uncertainty
+from firthian.runtime.table import Column, Table
+from firthian.vectors.lookup import with_composed
+from firthian.vectors.uncertainty import covariances, has_uncertainty, uncertainties
 from firthian.vectors.vectors import Vectors
 
 #: The most rows, evenly spread, used to find the centers; every row is then assigned to one.
@@ -109,7 +113,7 @@ DEVIATIONS = 2.146
 
 
 @dataclass(frozen=True)
-class WordMap:
+class WordMap(Tabular):
     """Words, their frequencies, points on a plane, clusters, and the names of the clusters.
 
     ``ellipses`` has a row (half width, half height, angle in degrees) for each of the first words, if known.
@@ -122,6 +126,28 @@ class WordMap:
     names: list[str]
     method: str
     ellipses: Array = field(default_factory=lambda: np.empty((0, 3)))
+    #: Pairs of rows: from where a word was to where it is.
+    arrows: Array = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    #: Whether the groups are the user's, not clusters that were found.
+    named: bool = False
+    #: Names of regions at several scales, see ``name_regions``.
+    regions: list[list[Any]] = field(default_factory=list)
+    #: The relative error of each word's vector, if known.
+    uncertainty: Array = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def table(self) -> Table:
+        """The words with their frequencies, points and groups."""
+        columns = (
+            Column("word"), Column("count", int), Column("x", float), Column("y", float), Column("group", int),
+            Column("group_name"),
+        )  # fmt: skip
+        groups = self.groups.tolist()
+        rows = zip(
+            self.words, self.counts.tolist(), *self.points.T.astype(float).tolist(), groups,
+            (self.names[group] for group in groups), strict=True,
+        )  # fmt: skip
+        return Table(f"Map of words ({self.method})", columns, list(rows))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -139,6 +165,8 @@ class WordMap:
             "groups": self.groups.tolist(),
             "names": self.names,
             "ellipses": np.round(self.ellipses, digits + 1).tolist(),
+            "regions": [[[round(x, digits), round(y, digits), name] for x, y, name in level] for level in self.regions],
+            "uncertainty": np.round(self.uncertainty, 4).tolist(),
         }
 
 
@@ -177,7 +205,8 @@ def make_map(
     ['tea, coffee', 'tea, coffee', 'sun, moon', 'sun, moon']
     """
     options = options or ProjectionOptions()
-    progress = progress or Silent()
+    progress = progress or usual_progress()
+    vectors = with_composed(vectors, words or ())
     numbers = choose_words(vectors, limit, words)
     projection = project(vectors, numbers, options, folder=folder, keep=keep, workers=workers, progress=progress)
     progress.start("clustering")
@@ -188,7 +217,60 @@ def make_map(
     if projection.axes is not None and has_uncertainty(vectors):
         ellipses = _ellipses(vectors, numbers[:ELLIPSES], projection.axes)
     counts, labels = np.asarray(vectors.vocabulary.counts)[numbers], groups.names(rows, names)
-    return WordMap(names, counts, projection.points, groups.labels, labels, options.method, ellipses)
+    certain = np.empty(0)
+    if has_uncertainty(vectors) and int(numbers.max()) < len(vectors):
+        certain = np.asarray(uncertainties(vectors)["relative"])[numbers]
+    return WordMap(
+        names, counts, projection.points, groups.labels, labels, options.method, ellipses,
+        regions=name_regions(projection.points, rows, names), uncertainty=certain,
+    )  # fmt: skip
+
+
+def map_axes(vectors: Vectors, x: str, y: str, limit: int) -> WordMap:
+    """Place the most frequent words between two pairs of poles, such as ``bad:good`` and ``man:woman``.
+
+    A coordinate is the cosine with the difference of the unit vectors of the poles; a pole may be several words, joined by
+    commas.
+    """
+    numbers = choose_words(vectors, limit)
+    rows = unit_rows(vectors, numbers)
+    columns = []
+    for name, text in (("x", x), ("y", y)):
+        poles = [[word.strip() for word in side.split(",") if word.strip()] for side in text.split(":")]
+        if len(poles) != 2 or not all(poles):
+            raise FirthianError(f"`{name}` must be two poles, got {text!r}", hint="write bad:good")
+        low, high = (vectors.get_mean_vector(side, ignore_missing=False) for side in poles)
+        columns.append(vectors.cosine_similarities(high - low, rows))
+    names = [vectors.vocabulary.words[at] for at in numbers.tolist()]
+    groups = find_clusters(rows, 12)
+    points, counts = np.stack(columns, axis=1).astype(np.float32), np.asarray(vectors.vocabulary.counts)[numbers]
+    return WordMap(names, counts, points, groups.labels, groups.names(rows, names), "axes")
+
+
+def grouped(word_map: WordMap, groups: Mapping[str, str]) -> WordMap:
+    """Return a map with groups of your own, by word; other words are in the group ``other``."""
+    names = list(dict.fromkeys(groups.values()))
+    if any(word not in groups for word in word_map.words):
+        names.append("other")
+    numbers = np.array([names.index(groups.get(word, "other")) for word in word_map.words], dtype=np.int64)
+    return replace(word_map, groups=numbers, names=names, named=True)
+
+
+def map_change(old: Vectors, new: Vectors, words: Sequence[str], options: ProjectionOptions | None = None) -> WordMap:
+    """Map words where they were and where they are: ``new`` is rotated onto ``old``, and arrows connect the two places."""
+    listed = list(dict.fromkeys(words))
+    for vectors, name in ((old, "old"), (new, "new")):
+        for word in listed:
+            if word not in vectors:
+                raise FirthianError(f"{word!r} is not in the vocabulary of the {name} vectors", hint="omit it")
+    turned = new.align_to(old).vectors
+    matrix = np.concatenate([old.subset(listed).to_numpy(), turned.subset(listed).to_numpy()])
+    counts = [vectors.vocabulary.counts[vectors.vocabulary[word]] for vectors in (old, new) for word in listed]
+    # A word stands for itself before; with an arrow it is what it has become.
+    both = Vectors(matrix, type(old.vocabulary)([*listed, *(f"→ {word}" for word in listed)], counts))
+    made = make_map(both, limit=len(both), options=options or ProjectionOptions("pca"), clusters=1, keep=False)
+    arrows = np.stack([np.arange(len(listed)), np.arange(len(listed)) + len(listed)], axis=1)
+    return replace(made, arrows=arrows, groups=np.repeat([0, 1], len(listed)), names=["before", "after"], named=True)
 
 
 def _ellipses(vectors: Vectors, numbers: Array, axes: Array) -> Array:

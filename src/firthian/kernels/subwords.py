@@ -64,6 +64,19 @@ def hash_ngrams(pool: Array, starts: Array, low: int, high: int, buckets: int, i
 
 
 @njit(cache=True, nogil=True)
+def word_frequencies(indptr: Array, buckets: Array, size: int) -> Array:
+    """Return for each bucket the number of words with an n-gram in it."""
+    frequency, last = np.zeros(size, np.int32), np.full(size, -1, np.int32)
+    for word in range(indptr.size - 1):
+        for p in range(indptr[word], indptr[word + 1]):
+            bucket = buckets[p]
+            if last[bucket] != word:
+                last[bucket] = word
+                frequency[bucket] += 1
+    return frequency
+
+
+@njit(cache=True, nogil=True)
 def compose(indptr: Array, places: Array, rows: Array, scales: Array, out: Array) -> None:
     """``out[w] = scales[w] · Σ rows[places]`` over the n-grams of word w; negative places are skipped."""
     width = rows.shape[1]
@@ -80,40 +93,77 @@ def compose(indptr: Array, places: Array, rows: Array, scales: Array, out: Array
 
 
 @njit(cache=True, nogil=True)
-def normal_product(indptr: Array, places: Array, weights: Array, ridge: float, vectors: Array, out: Array) -> None:
-    """``out = Sᵀ diag(weights) S @ vectors + ridge · vectors``, where S has a one for each n-gram of a word.
+def arrange(
+    order: Array, indptr: Array, places: Array, rows: tuple[Array, Array], columns: tuple[Array, Array]
+) -> Array:
+    """Number n-grams by their first use, with words in ``order``; return the number of each.
 
-    Repeated n-grams add up. The scale of a word's row is part of its weight. Matrices have COLUMNS columns.
+    ``rows`` gets where the n-grams of each word begin, in that order, and their numbers; ``columns`` where the words of each
+    n-gram begin, and the words: their places in the order, by ascending original number, so that sums are those of the
+    original order. Neighbors in a good order share n-grams, which are then in the cache.
     """
-    total = np.empty(COLUMNS, np.float32)
-    for g in range(vectors.shape[0]):
-        for k in range(COLUMNS):
-            out[g, k] = np.float32(ridge) * vectors[g, k]
-    for word in range(indptr.size - 1):
-        weight = weights[word]
-        if weight == 0:
-            continue
-        for k in range(COLUMNS):
-            total[k] = 0
+    (row_starts, row_numbers), (column_starts, column_words) = rows, columns
+    numbers = np.full(column_starts.size - 1, -1, np.int32)
+    position = np.empty(order.size, np.int32)
+    used, at = 0, 0
+    for n in range(order.size):
+        word = order[n]
+        position[word] = n
+        row_starts[n] = at
         for p in range(indptr[word], indptr[word + 1]):
-            row = vectors[np.uint64(places[p])]
-            for k in range(COLUMNS):
-                total[k] += row[k]
-        for k in range(COLUMNS):
-            total[k] *= weight
+            if numbers[places[p]] < 0:
+                numbers[places[p]] = used
+                used += 1
+            row_numbers[at] = numbers[places[p]]
+            column_starts[row_numbers[at] + 1] += 1
+            at += 1
+    row_starts[order.size] = at
+    for g in range(numbers.size):
+        if numbers[g] < 0:
+            numbers[g] = used
+            used += 1
+        column_starts[g + 1] += column_starts[g]
+    fill = column_starts[:-1].copy()
+    for word in range(order.size):
         for p in range(indptr[word], indptr[word + 1]):
-            row = out[np.uint64(places[p])]
-            for k in range(COLUMNS):
-                row[k] += total[k]
+            g = numbers[places[p]]
+            column_words[fill[g]] = position[word]
+            fill[g] += 1
+    return numbers
 
 
 @njit(cache=True, nogil=True)
-def add_targets(indptr: Array, places: Array, weights: Array, targets: Array, out: Array) -> None:
-    """``out += Sᵀ diag(weights) @ targets``; matrices have COLUMNS columns."""
-    for word in range(indptr.size - 1):
-        if weights[word] == 0:
-            continue
-        for p in range(indptr[word], indptr[word + 1]):
-            row = out[np.uint64(places[p])]
-            for k in range(COLUMNS):
-                row[k] += weights[word] * targets[word, k]
+def sum_rows(
+    starts: Array, places: Array, weights: Array, vectors: Array, ridge: float, plus: Array, out: Array
+) -> None:
+    """``out[n] = ridge·plus[n] + weights[n] · Σ vectors[places]``; no weights are ones. Matrices have COLUMNS columns."""
+    total = np.empty(COLUMNS, np.float32)
+    for n in range(starts.size - 1):
+        for k in range(COLUMNS):
+            total[k] = np.float32(ridge) * plus[n, k] if ridge > 0 else np.float32(0)
+        if weights.size == 0 or weights[n] != 0:
+            for p in range(starts[n], starts[n + 1]):
+                row = vectors[np.uint64(places[p])]
+                for k in range(COLUMNS):
+                    total[k] += row[k]
+        weight = weights[n] if weights.size > 0 else np.float32(1)
+        for k in range(COLUMNS):
+            out[n, k] = weight * total[k]
+
+
+@njit(cache=True, nogil=True)
+def column_products(left: Array, right: Array, scales: Array) -> Array:
+    """Return ``Σ_n scales[n]·left[n, k]·right[n, k]`` for each of COLUMNS columns, in double precision."""
+    total = np.zeros(COLUMNS, np.float64)
+    for n in range(left.shape[0]):
+        for k in range(COLUMNS):
+            total[k] += np.float64(scales[n] * left[n, k]) * np.float64(right[n, k])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def add_multiples(factors: Array, rows: Array, scales: Array, other: Array, out: Array) -> None:
+    """``out[n, k] = factors[k]·rows[n, k] + scales[n]·other[n, k]``; ``out`` may be one of the others."""
+    for n in range(rows.shape[0]):
+        for k in range(COLUMNS):
+            out[n, k] = factors[k] * rows[n, k] + scales[n] * other[n, k]

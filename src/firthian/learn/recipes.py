@@ -18,6 +18,13 @@ __all__ = ["RECIPES", "Recipe", "find_recipe", "recipe_names"]
 RECIPES: tuple[Recipe, ...] = (*SPECTRAL, *PSD, *LIKELIHOOD, *STOCHASTIC, *BAYES)
 
 
+#: Names of other tools that are a recipe with an option.
+_ELSEWHERE = {
+    "cbow": "CBOW is the recipe sgns-sgd with cbow=true",
+    "fasttext": "fastText is the recipe sgns with `subwords=on`",
+}
+
+
 def recipe_names() -> list[str]:
     """List every name and alias."""
     return [name for recipe in RECIPES for name in (recipe.name, *recipe.aliases)]
@@ -32,4 +39,5 @@ def find_recipe(name: str) -> Recipe:
     for recipe in RECIPES:
         if name == recipe.name or name in recipe.aliases:
             return recipe
-    raise FirthianError(f"unknown recipe {name!r}", hint=suggest(name, recipe_names()))
+    hint = _ELSEWHERE.get(name.lower()) or suggest(name, recipe_names())
+    raise FirthianError(f"unknown recipe {name!r}", hint)

@@ -99,7 +99,7 @@ def stamps(corpus: Corpus) -> list[list[Any]] | None:
         return None
     states = [(Path(file).absolute(), Path(file).stat()) for file in corpus.files]
     files = [[printable(str(path)), state.st_size, state.st_mtime_ns] for path, state in states]
-    return [[corpus.format, corpus.text_column], *files]
+    return [[corpus.format, corpus.columns.text, corpus.columns.describe()], *files]
 
 
 def digest(corpus: Corpus) -> str:

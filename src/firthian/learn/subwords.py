@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from firthian.arrays import Array, unit_rows
+from firthian.arrays import Array, offsets, unit_rows
 from firthian.errors import FirthianError
 from firthian.options import Option, check_all, declared
 from firthian.runtime.run import Run, one_blas_thread
@@ -51,7 +51,7 @@ class SubwordOptions:
     ridge: Annotated[float, Option("penalty mu on the vectors of n-grams", low=1e-6)] = 0.5
     kappa: Annotated[float, Option("count at which a word weighs half", low=0)] = 30.0
     blend: Annotated[float | str, Option("share of n-grams in known words", low=0, high=100, words=("auto",))] = "auto"
-    steps: Annotated[int, Option("steps of conjugate gradients", low=1, high=1000)] = 10
+    steps: Annotated[int, Option("steps of conjugate gradients", low=1, high=1000)] = 4
 
     @classmethod
     def create(cls, given: dict[str, Any]) -> SubwordOptions:
@@ -131,25 +131,25 @@ class _Problem:
     @classmethod
     def create(cls, vectors: Vectors, settings: SubwordOptions) -> _Problem:
         """Hash the n-grams of all words and keep those of two words or more."""
+        from firthian.kernels.subwords import word_frequencies
+
         dimension = vectors.vector_size
         empty = Subwords(
             np.zeros(0, np.uint32), np.zeros((0, dimension), np.float32), low=settings.min_n, high=settings.max_n
         )
         buckets, indptr = empty.hashed(vectors.vocabulary.words)
         number = np.diff(indptr)
-        words = np.repeat(np.arange(number.size, dtype=np.int64), number)
-        once = np.unique(words * empty.buckets + buckets) % empty.buckets
-        frequency = np.bincount(once, minlength=1)
-        shared = frequency[buckets] >= 2
-        ids, places = np.unique(buckets[shared], return_inverse=True)
-        kept = np.zeros(number.size + 1, np.int64)
-        np.cumsum(np.bincount(words[shared], minlength=number.size), out=kept[1:])
+        is_shared = word_frequencies(indptr, buckets, empty.buckets) >= 2
+        ids = np.flatnonzero(is_shared)
+        shared = is_shared[buckets]
+        kept = offsets(shared)[indptr]
+        places = (np.cumsum(is_shared, dtype=np.int32) - 1)[buckets[shared]]
         counts = vectors.vocabulary.counts.astype(np.float64)
         # Vectors from elsewhere may have no counts: then all words weigh the same.
         weights = counts / (counts + settings.kappa) if counts.any() else np.ones(number.size)
         table = replace(empty, ids=ids.astype(np.uint32), rows=np.zeros((ids.size, dimension), np.float32))
         scales = 1 / np.sqrt(np.maximum(number, 1))
-        return cls(table, kept, places.astype(np.int32), scales.astype(np.float32), weights.astype(np.float32))
+        return cls(table, kept, places, scales.astype(np.float32), weights.astype(np.float32))
 
     def without(self, hidden: Array) -> _Problem:
         """Return the problem that does not see some words."""

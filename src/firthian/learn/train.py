@@ -22,6 +22,7 @@ from firthian.disk.artifact import sha256
 from firthian.disk.atomic import check_not_source, is_counts_folder
 from firthian.disk.stopping import Stop
 from firthian.errors import FirthianError
+from firthian.learn.arguments import divide
 from firthian.learn.recipes import RECIPES, Recipe, find_recipe
 from firthian.learn.resume import PartialTraining
 from firthian.learn.solver import AUTO, Solution, check_fit
@@ -189,8 +190,8 @@ def check_auto(recipe: Recipe, requested: int | str | None) -> None:
 
 
 def train(
-    source: Any,
-    recipe: str = DEFAULT_RECIPE,
+    source: Any = None,
+    recipe: str | None = None,
     *,
     vector_size: int | str | None = None,
     seed: int = 1,
@@ -209,10 +210,11 @@ def train(
 ) -> Vectors:
     """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
 
-    A corpus is counted with the recipe's own settings, changed by ``counting`` (the arguments of ``firthian.count``).
-    ``vector_size="auto"`` lets the recipe choose, where it can.
-    Further arguments are options of the recipe; ``firth models NAME`` lists them. ``cluster`` names a Ray cluster to work on
-    (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
+    A corpus is counted with the recipe's own settings. Further arguments change them, such as ``window`` and ``min_count``
+    (see ``firthian.count``), or are options of the recipe (``firth models NAME`` lists them). ``counting`` is a dictionary of
+    counting settings, for names that both have. gensim's ``sentences`` and ``sg`` work too: ``sg=0`` trains CBOW.
+    The default recipe is ``sgns``. ``vector_size="auto"`` lets the recipe choose, where it can. ``cluster`` names a Ray
+    cluster to work on (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
 
     ``subwords`` regresses the vectors on character n-grams, so that every word has a vector: ``on``, ``off``, or ``auto``,
     which keeps the n-grams if they predict the vectors of hidden words.
@@ -222,11 +224,13 @@ def train(
     ``force`` replaces an existing folder, or unfinished work.
 
     >>> import firthian as ft
-    >>> vectors = ft.train(["a b c a b", "c a b"], "ppmi", counting={"min_count": 1, "sample": 0})
+    >>> vectors = ft.train(["a b c a b", "c a b"], "ppmi", min_count=1, sample=0)
     >>> len(vectors)
     3
     """
-    plan = TrainingPlan.create(source, recipe, options, vector_size, seed, counting, subwords)
+    asked = divide(source, recipe, DEFAULT_RECIPE, options, counting)
+    source = asked.source
+    plan = TrainingPlan.create(source, asked.recipe, asked.options, vector_size, seed, asked.counting, subwords)
     with open_executor(cluster, workers) as executor:
         if output is None:
             return learn(plan, Run.create(plan.seed, workers, memory, progress, executor=executor))

@@ -6,6 +6,7 @@ Only *anonymous* memory counts: the system can drop pages of mapped files at any
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -155,13 +156,60 @@ class Memory:
 
 
 def available_bytes() -> int:
-    """Return the available memory of this machine."""
-    return _proc_bytes("/proc/meminfo", "MemAvailable:") or 4 * 10**9
+    """Return the available memory of this machine, or of the container that this process runs in if that is less."""
+    machine = _proc_bytes("/proc/meminfo", "MemAvailable:") or _by_psutil("available") or 4 * 10**9
+    return min([machine, *container_bytes()])
 
 
 def anonymous_bytes() -> int:
     """Return the anonymous memory of this process (0 if the system does not report it)."""
-    return _proc_bytes("/proc/self/status", "RssAnon:")
+    return _proc_bytes("/proc/self/status", "RssAnon:") or _by_psutil("own")
+
+
+def _by_psutil(what: str) -> int:
+    """Ask the library that knows other systems than Linux; 0 if it is not installed."""
+    if sys.platform == "linux":
+        return 0
+    try:
+        import psutil
+    except ImportError:
+        return 0
+    return int(psutil.virtual_memory().available if what == "available" else psutil.Process().memory_full_info().uss)
+
+
+#: For each version of control groups: the folder of memory, the limit, the usage, and the part of it that is cache.
+_GROUPS = {
+    "": ("", "memory.max", "memory.current", "inactive_file"),
+    "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+
+
+def container_bytes(own: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> list[int]:
+    """Return the memory that is left in each control group (a container, a job) that limits this process."""
+    left = []
+    for line in _lines(own):
+        _, controllers, group = [*line.split(":", 2), "", ""][:3]
+        for name, (place, limit, usage, cache) in _GROUPS.items():
+            if name not in controllers.split(","):
+                continue
+            # In a container the folder of its own group is often the root.
+            inner = Path(root, place, group.strip("/"))
+            for folder in (inner, *inner.parents):
+                if not folder.is_relative_to(root):
+                    break
+                most, used = (next(iter(_lines(folder / file)), "") for file in (limit, usage))
+                if most.isdecimal() and used.isdecimal():
+                    stat = (entry.split() for entry in _lines(folder / "memory.stat"))
+                    droppable = sum(int(entry[1]) for entry in stat if entry[0] == cache)
+                    left.append(max(0, int(most) - int(used) + droppable))
+    return left
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text().splitlines()
+    except OSError:
+        return []
 
 
 def _proc_bytes(file: str, name: str) -> int:

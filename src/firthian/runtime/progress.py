@@ -1,11 +1,13 @@
-"""Progress of long work: a bar with the remaining time on a terminal, nothing when output is piped."""
+"""Progress of long work: a bar with the remaining time on a terminal or in a notebook, nothing when output is piped."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from html import escape
+from typing import Any, Protocol
 
 
 class Progress(Protocol):
@@ -70,6 +72,57 @@ class Bar:
             self._bar.advance(self._task, amount)
             if note:
                 self._bar.update(self._task, note=note)
+
+
+#: Seconds between two updates of a notebook's output.
+_PAUSE = 0.2
+
+
+class NotebookBar:
+    """A line of HTML in the output of a notebook's cell, rewritten as work progresses."""
+
+    def __init__(self, display: Any) -> None:
+        self._display = display
+        self._handle: Any = None
+        self._stage, self._note = "", ""
+        self._total: float | None = None
+        self._done = self._begun = self._shown = 0.0
+
+    def start(self, stage: str, total: float | None = None) -> None:
+        """Start a stage; it replaces the one before."""
+        self._stage, self._total, self._note = stage, total, ""
+        self._done, self._begun = 0.0, time.monotonic()
+        self._show()
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        """Report more units done."""
+        self._done += amount
+        self._note = note or self._note
+        if time.monotonic() - self._shown > _PAUSE or (self._total is not None and self._done >= self._total):
+            self._show()
+
+    def _show(self) -> None:
+        self._shown = time.monotonic()
+        seconds = self._shown - self._begun
+        left = f", {seconds * (self._total / self._done - 1):.0f} s left" if self._total and self._done else ""
+        share = f' value="{min(1.0, self._done / self._total):.3f}"' if self._total else ""
+        line = (
+            f"<div>{escape(self._stage)} <progress{share}></progress> {seconds:.0f} s{left} {escape(self._note)}</div>"
+        )
+        if self._handle is None:
+            self._handle = self._display({"text/html": line, "text/plain": self._stage}, raw=True, display_id=True)
+        else:
+            self._handle.update({"text/html": line, "text/plain": self._stage}, raw=True)
+
+
+def usual_progress() -> Progress:
+    """Return a bar in a notebook, and a silent reporter elsewhere: what a function uses that was passed none."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None or not getattr(shell, "kernel", None):
+        return Silent()
+    from IPython.display import display
+
+    return NotebookBar(display)
 
 
 @contextmanager

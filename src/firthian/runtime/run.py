@@ -18,7 +18,7 @@ from firthian.disk.checkpoints import CheckpointStore, Stage
 from firthian.options import Seed, option_of
 from firthian.runtime.executor import Executor, Part, Threads, check_workers
 from firthian.runtime.memory import check_budget
-from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.progress import Progress, Silent, usual_progress
 
 Result = TypeVar("Result")
 
@@ -60,7 +60,7 @@ class Run:
             check_seed(seed),
             executor or Threads(workers),
             check_budget(memory),
-            progress or Silent(),
+            progress or usual_progress(),
             checkpoint or CheckpointStore(),
         )
 

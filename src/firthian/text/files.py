@@ -113,8 +113,12 @@ def _files_below(path: str) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not _is_not_text(name))
         for name in names:
             item = Path(folder, name)
-            if not _is_not_text(name) and item.is_file():
-                yield item
+            if _is_not_text(name):
+                continue
+            if not item.is_file():
+                what = "is neither a file nor a folder" if item.exists() else "is a link to nothing"
+                raise FirthianError(f"{item} {what}", hint="remove it from the corpus, or name the files to read")
+            yield item
 
 
 def _is_not_text(name: str) -> bool:
@@ -154,6 +158,18 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
             error.filename = error.filename or path
             raise from_os_error(error) from error
         raise
+
+
+@contextmanager
+def open_random(path: str) -> Iterator[BinaryIO]:
+    """Open a file for reading at any place, as it is; raise if it cannot be, or if it changes meanwhile."""
+    if path == STDIN or not (is_url(path) or os.path.isfile(path)):
+        raise FirthianError(f"{path} is not a file, which this format needs", hint="save it to a file first")
+    with os_errors(path), _open(path) as file:
+        before = None if is_url(path) else _state(os.fstat(file.fileno()))
+        yield cast(BinaryIO, file)
+        if before is not None:
+            _check_unchanged(path, before, _state(os.fstat(file.fileno())))
 
 
 def _check_unchanged(path: str, before: FileState, after: FileState) -> None:

@@ -11,14 +11,14 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from firthian.disk.artifact import printable
 from firthian.errors import FirthianError, os_errors
 from firthian.options import option_of
-from firthian.text.compression import CHUNK_BYTES, plain_suffix
+from firthian.text.compression import CHUNK_BYTES
 from firthian.text.files import (
     SHARD_BYTES,
     STDIN,
@@ -35,42 +35,16 @@ from firthian.text.files import (
     split_lines,
     text_bytes,
 )
-from firthian.text.formats import FORMATS, FormatName, find_format
+from firthian.text.formats import FORMATS, FormatName, find_format, format_of_name
+from firthian.text.frames import records_of
+from firthian.text.pieces import Corpus as Corpus
+from firthian.text.pieces import Piece as Piece
+from firthian.text.records import Columns, Records
 
 #: Separates the tokens of a document that is a list of tokens.
 TOKEN_SEPARATOR = "\x1f"
 
 _DOC_OPEN = re.compile(rb"\s*<doc\b[^>]*>\s*$")
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some bytes of a corpus, and their source."""
-
-    text: bytes
-    source: str
-    line: int
-    #: The number of lines of the source it covers.
-    lines: int = 1
-
-
-class Corpus(Protocol):
-    """A source of documents that can be read more than once."""
-
-    #: Whether documents are lists of tokens, separated by TOKEN_SEPARATOR.
-    tokenized: bool
-
-    def pieces(self) -> Iterator[Piece]:
-        """Yield the documents, in a fixed order."""
-        ...
-
-    def size(self) -> int | None:
-        """Return the approximate bytes of text, or None if unknown."""
-        ...
-
-    def names(self) -> list[str]:
-        """Return the names of the sources, for the record."""
-        ...
 
 
 class Files:
@@ -84,16 +58,25 @@ class Files:
 
     tokenized = False
 
-    def __init__(self, paths: Sequence[str], format: str = "auto", text_column: str | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        format: str = "auto",
+        text_column: str | None = None,
+        where: Any = None,
+        sql: str | None = None,
+    ) -> None:
         if not paths:
             raise FirthianError("no corpus", hint="pass a file, a folder or - for standard input")
         self.format = option_of("format", FormatName).check(format)
         self.files = find_files(list(paths))
-        self.text_column = text_column
-        if text_column is not None and not any(find_format(self._format_of(file)).has_columns for file in self.files):
+        self.columns = Columns.create(text_column, where, sql)
+        others = [file for file in self.files if not find_format(self._format_of(file)).has_columns]
+        # A folder may hold tables beside texts, but no text passes a condition.
+        if self.columns.given and others and (len(others) == len(self.files) or self.columns.given != "text_column"):
             names = ", ".join(format.name for format in FORMATS if format.has_columns)
             raise FirthianError(
-                f"`text_column` has no effect: {self.files[0]} is read as {self._format_of(self.files[0])}",
+                f"`{self.columns.given}` has no effect: {others[0]} is read as {self._format_of(others[0])}",
                 hint=f"set `format` to one of {names}",
             )
 
@@ -134,14 +117,16 @@ class Files:
         return self.format if self.format != "auto" else _guess_format(path)
 
     def _read(self, path: str) -> Iterator[Piece]:
-        return find_format(self._format_of(path)).read(path, self.text_column)
+        return find_format(self._format_of(path)).pieces(path, self.columns)
+
+    def tables(self) -> list[Records]:
+        """Return the files as tables; raise if one is not a table."""
+        return [find_format(self._format_of(path)).records(path, self.columns) for path in self.files]
 
 
 def _guess_format(path: str) -> str:
-    suffix = plain_suffix(path)
-    for format in FORMATS:
-        if suffix in format.suffixes:
-            return format.name
+    if (named := format_of_name(path)) is not None:
+        return named.name
     if not can_be_read_again(path):
         return "lines"
     with open_bytes(path) as file:
@@ -149,7 +134,7 @@ def _guess_format(path: str) -> str:
     return next((format.name for format in FORMATS if format.head and head.startswith(format.head)), "lines")
 
 
-def read_lines(path: str, _column: str | None = None, shard: Shard | None = None) -> Iterator[Piece]:
+def read_lines(path: str, shard: Shard | None = None) -> Iterator[Piece]:
     """Yield lines as they are; those of a part of a file are numbered from its beginning."""
     line = 1
     for data in chunks(path) if shard is None else chunks_between(path, shard.begin, shard.end, shard.state):
@@ -158,7 +143,7 @@ def read_lines(path: str, _column: str | None = None, shard: Shard | None = None
         line += lines
 
 
-def read_file(path: str, _column: str | None = None) -> Iterator[Piece]:
+def read_file(path: str) -> Iterator[Piece]:
     """Yield a file as one document."""
     number = 1
     for data in chunks(path):
@@ -170,7 +155,7 @@ def read_file(path: str, _column: str | None = None) -> Iterator[Piece]:
             yield Piece(rest, path, number, 0)
 
 
-def read_wiki(path: str, _column: str | None = None) -> Iterator[Piece]:
+def read_wiki(path: str) -> Iterator[Piece]:
     """Yield the documents of WikiExtractor: ``<doc ...>``, lines of text, ``</doc>``."""
     opened = 0
 
@@ -247,17 +232,48 @@ def _joined(tokens: Iterable[str], number: int) -> str:
         ) from None
 
 
+def reading_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Remove the settings of ``open_corpus`` from others, and return them."""
+    return {name: settings.pop(name) for name in ("format", "text_column", "where", "sql") if name in settings}
+
+
+class Rows:
+    """A table in memory, or a query, as a corpus."""
+
+    tokenized = False
+
+    def __init__(self, table: Records, columns: Columns) -> None:
+        self.table, self.columns = table, columns
+        table.text_column(columns.text)
+
+    def names(self) -> list[str]:
+        """Return a placeholder."""
+        return [self.table.source]
+
+    def size(self) -> int | None:
+        """Return None: the bytes of text are unknown."""
+        return None
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the documents."""
+        return self.table.pieces(self.columns)
+
+    def tables(self) -> list[Records]:
+        """Return the table."""
+        return [self.table]
+
+
 def open_corpus(
-    source: str | os.PathLike[str] | Iterable[Any], format: str = "auto", text_column: str | None = None
+    source: Any, format: str = "auto", text_column: str | None = None, where: Any = None, sql: str | None = None
 ) -> Corpus:
-    """Open a corpus: a path, several paths, or documents.
+    """Open a corpus: a path, several paths, documents, or a table (see ``firthian.text.frames``).
 
     A list of strings is a list of paths if one of them exists (or is ``-``), else a list of texts.
     """
     if isinstance(source, str | os.PathLike):
-        return Files([os.fspath(source)], format, text_column)
+        return Files([os.fspath(source)], format, text_column, where, sql)
     if hasattr(source, "pieces"):
-        return source  # type: ignore[return-value]
+        return source  # type: ignore[no-any-return]
     if isinstance(source, list | tuple) and source and all(isinstance(item, str | os.PathLike) for item in source):
         paths = [os.fspath(item) for item in source]
         # One existing path makes all of them paths: a mistyped one must not be counted as a text of one word.
@@ -266,8 +282,12 @@ def open_corpus(
             or any(map(_is_path, paths))
             or all(map(_is_bare_url, paths))
         ):
-            return Files(paths, format, text_column)
-    return Documents(source)
+            return Files(paths, format, text_column, where, sql)
+    table, columns = records_of(source), Columns.create(text_column, where, sql)
+    if columns.sql is not None or (table is None and columns.given):
+        kind, name = ("documents without columns", columns.given) if table is None else ("a table in memory", "sql")
+        raise FirthianError(f"`{name}` has no effect on {kind}", hint="omit it, or pass a table in a file")
+    return Documents(source) if table is None else Rows(table, columns)
 
 
 def _is_path(text: str) -> bool:

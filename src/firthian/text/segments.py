@@ -17,15 +17,18 @@ import numpy as np
 from firthian.disk.artifact import ArtifactKind
 from firthian.errors import FirthianError
 from firthian.text.files import Shard, lines_before
-from firthian.text.readers import Corpus, Piece
+from firthian.text.pieces import NOTHING, Corpus, Piece, Skipped
 from firthian.text.tokenizer import Tokenizer
 from firthian.text.types import Segment, TypeTable
 
 #: Bytes of text of a segment.
 SEGMENT_BYTES = 4 << 20
 
-#: Memory of a worker that makes or rereads a segment: measured as about five times its text.
-WORKER_BYTES = 20 << 20
+#: The maximum number of lines of a segment: each takes memory, too, and lines may be empty.
+SEGMENT_LINES = 1 << 17
+
+#: Memory of a worker that makes or rereads a segment, whatever its text: a text of distinct words takes the most.
+WORKER_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class SegmentText:
     origins: list[tuple[int, str, int]]
     #: Offset of the shard in its file; lines are numbered from there.
     begin: int = 0
+    #: Rows of tables that were skipped around it.
+    skipped: Skipped = NOTHING
 
     def place(self, offset: int) -> str:
         """Return the file and line of a byte, for error messages."""
@@ -78,8 +83,10 @@ def cut_shard(
     begin = 0 if shard is None else shard.begin
     waiting = bytearray()
     origins: list[tuple[int, str, int]] = []
-    source, next_line = "", 0
+    source, next_line, lines = "", 0, 0
+    skipped = Skipped()
     for piece in pieces:
+        skipped = skipped.plus(*piece.skipped)
         digest.update(piece.text)
         if (piece.source, piece.line) != (source, next_line):
             origins.append((len(waiting), piece.source, piece.line))
@@ -87,15 +94,18 @@ def cut_shard(
         follows = piece.text.count(b"\n") == piece.lines
         source, next_line = piece.source, piece.line + piece.lines if follows else -1
         waiting += piece.text
-        while len(waiting) >= segment_bytes:
-            cut = _cut_at(waiting, segment_bytes)
+        lines += piece.text.count(b"\n")
+        while len(waiting) >= segment_bytes or lines > SEGMENT_LINES:
+            cut = _after_lines(waiting, segment_bytes) if lines > SEGMENT_LINES else 0
+            cut = cut or _cut_at(waiting, segment_bytes)
             text = bytes(waiting[:cut])
-            yield SegmentText(number, text, [origin for origin in origins if origin[0] < cut], begin)
-            number += 1
+            lines -= text.count(b"\n")
+            yield SegmentText(number, text, [origin for origin in origins if origin[0] < cut], begin, skipped)
+            number, skipped = number + 1, Skipped()
             del waiting[:cut]
             origins = _origins_after(origins, text)
     if waiting:
-        yield SegmentText(number, bytes(waiting), origins, begin)
+        yield SegmentText(number, bytes(waiting), origins, begin, skipped)
 
 
 def _origins_after(origins: list[tuple[int, str, int]], text: bytes) -> list[tuple[int, str, int]]:
@@ -104,6 +114,12 @@ def _origins_after(origins: list[tuple[int, str, int]], text: bytes) -> list[tup
     offset, source, line = [origin for origin in origins if origin[0] <= cut][-1]
     rest = (0, source, line + text.count(b"\n", offset))
     return [rest, *((offset - cut, source, line) for offset, source, line in origins if offset > cut)]
+
+
+def _after_lines(text: bytearray, limit: int) -> int:
+    """Return the end of the maximum number of lines; 0 if there are fewer within the limit."""
+    ends = np.flatnonzero(np.frombuffer(bytes(text[:limit]), dtype=np.uint8) == ord("\n"))
+    return int(ends[SEGMENT_LINES - 1]) + 1 if ends.size >= SEGMENT_LINES else 0
 
 
 def _cut_at(text: bytearray, limit: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from firthian.errors import FirthianError
 from firthian.runtime.executor import Executor, Handle
 from firthian.runtime.progress import Progress
 from firthian.text.files import Shard, corpus_checksum
-from firthian.text.readers import Corpus
+from firthian.text.pieces import Corpus, Skipped
 from firthian.text.segments import (
     SEGMENT_BYTES,
     SegmentText,
@@ -58,8 +59,10 @@ class SegmentSize:
     filled: int
     first_filled: bool
     types: int
+    spelling: int
     undecodable: int
     text_bytes: int
+    skipped: Skipped
 
 
 #: What a task keeps of the segments it made: themselves on a cluster, a file here.
@@ -99,6 +102,11 @@ class Spool:
         return sum(size.tokens for size in self.sizes)
 
     @property
+    def skipped(self) -> Skipped:
+        """The rows of tables that are not documents."""
+        return functools.reduce(lambda total, size: total.plus(*size.skipped), self.sizes, Skipped())
+
+    @property
     def documents(self) -> int:
         """The number of documents with words; one that spans segments counts once."""
         spanning = sum(
@@ -110,6 +118,11 @@ class Spool:
     def types(self) -> int:
         """The number of types in all segments, each counted once per segment."""
         return sum(size.types for size in self.sizes)
+
+    @property
+    def spelling(self) -> int:
+        """The bytes of the spelling of those types."""
+        return sum(size.spelling for size in self.sizes)
 
     def __iter__(self) -> Iterator[Segment]:
         return (segment for part, _ in self._parts for segment in load_kept(part.get()))
@@ -160,14 +173,18 @@ class Spool:
         """Build another spool by changing each segment alone."""
         result = Spool(self.folder, prefix)
         result.sha256 = self.sha256
-        text_bytes, remote = [size.text_bytes for size in self.sizes], executor.remote
+        before, remote = self.sizes, executor.remote
 
         def change(item: tuple[Handle[Kept], range, list[Start]]) -> tuple[Any, ...]:
             segments, numbers = [task(segment) for segment in load_kept(item[0].get())], item[1]
             file = None if remote else result.path(numbers[0])
             if file is not None:
                 write_segment(file, segments[0], "")
-            return _summarize([(segment, text_bytes[n]) for segment, n in zip(segments, numbers, strict=True)], file)
+            sizes = [
+                measure(segment, before[n].text_bytes, before[n].skipped)
+                for segment, n in zip(segments, numbers, strict=True)
+            ]
+            return _summarize(segments, sizes, file)
 
         for facts, types, kept in executor.map_handles(change, self.items(), 3):
             result.append(facts.get()[0], types, kept)
@@ -175,7 +192,7 @@ class Spool:
         return result
 
 
-def measure(segment: Segment, text_bytes: int) -> SegmentSize:
+def measure(segment: Segment, text_bytes: int, skipped: Skipped) -> SegmentSize:
     """Return what later stages need to know about a segment."""
     lengths = np.diff(segment.document_starts, append=segment.ids.size)
     return SegmentSize(
@@ -186,8 +203,10 @@ def measure(segment: Segment, text_bytes: int) -> SegmentSize:
         filled=int(np.count_nonzero(lengths)),
         first_filled=bool(lengths[:1].any()),
         types=segment.hashes.size,
+        spelling=segment.pool.size,
         undecodable=segment.undecodable,
         text_bytes=text_bytes,
+        skipped=skipped,
     )
 
 
@@ -213,21 +232,27 @@ def tokenize_corpus(
     shards = shards_of(corpus) if remote else None
     digests: list[bytes] = []
 
-    def tokenize(text: SegmentText) -> tuple[Segment, int]:
-        return tokenize_segment(text, tokenizer, tokenized, strict), len(text.text)
+    def summary(text: SegmentText, segment: Segment, path: Path | None = None) -> tuple[Any, ...]:
+        return _summarize([segment], [measure(segment, len(text.text), text.skipped)], path)
+
+    def tokenize(text: SegmentText) -> Segment:
+        return tokenize_segment(text, tokenizer, tokenized, strict)
 
     def tokenize_here(text: SegmentText) -> tuple[Any, ...]:
         path, fingerprint = spool.path(text.number), fingerprint_of(text.text)
         segment = find_segment(path, fingerprint)
         if segment is None:
-            segment, _ = tokenize(text)
+            segment = tokenize(text)
             write_segment(path, segment, fingerprint)
-        return _summarize([(segment, len(text.text))], path)
+        return summary(text, segment, path)
 
     def tokenize_shard(shard: Shard) -> tuple[Any, ...]:
         digest = hashlib.sha256()
+        segments, sizes = [], []
         try:
-            done = [tokenize(text) for text in cut_shard(corpus, shard, digest, segment_bytes)]
+            for text in cut_shard(corpus, shard, digest, segment_bytes):
+                segments.append(tokenize(text))
+                sizes.append(measure(segments[-1], len(text.text), text.skipped))
         except FirthianError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
@@ -235,13 +260,13 @@ def tokenize_corpus(
                 f"a worker of the cluster cannot see {error.__cause__.filename}",
                 hint="put the corpus where every machine can read it: a shared folder, s3://, gs://, hdfs://",
             ) from None
-        return _summarize(done, digest=digest.digest())
+        return _summarize(segments, sizes, digest=digest.digest())
 
     progress.start("reading text", corpus.size())
     if shards is not None:
         done = executor.map_handles(tokenize_shard, [shard.without_time() for shard in shards], 3)
     else:
-        task = (lambda text: _summarize([tokenize(text)])) if remote else tokenize_here
+        task = (lambda text: summary(text, tokenize(text))) if remote else tokenize_here
         done = executor.map_handles(task, cut_segments(corpus, digests, segment_bytes), 3)
     for facts, types, segments in done:
         sizes, digest = facts.get()
@@ -252,16 +277,24 @@ def tokenize_corpus(
     if not spool.tokens:
         first, *others = corpus.names() or ["the corpus"]
         more = f" and {len(others):,} more" if others else ""
-        raise NoWordsError(f"no words in {first}{more}", hint="check the file, its format and the tokenizer")
+        skipped = spool.skipped
+        rows = (
+            f" ({skipped.excluded:,} rows excluded by `where`, {skipped.missing:,} without text)"
+            if any(skipped)
+            else ""
+        )
+        remedy = "check the condition and the text column" if rows else "check the file, its format and the tokenizer"
+        raise NoWordsError(f"no words in {first}{more}{rows}", hint=remedy)
     spool.add_up(executor)
     spool.sha256 = corpus_checksum(digests)
     return spool
 
 
-def _summarize(done: list[tuple[Segment, int]], file: Path | None = None, digest: bytes = b"") -> tuple[Any, ...]:
+def _summarize(
+    segments: list[Segment], sizes: list[SegmentSize], file: Path | None = None, digest: bytes = b""
+) -> tuple[Any, ...]:
     """Return the sizes of a part's segments with its digest, its types and its segments, or the file that has both."""
-    facts = [measure(segment, text_bytes) for segment, text_bytes in done], digest
-    segments = [segment for segment, _ in done]
+    facts = sizes, digest
     return (facts, file, file) if file is not None else (facts, _add_types(segments), segments)
 
 

@@ -1,20 +1,17 @@
-"""CSV, TSV and JSON lines: rows and objects with their line numbers, and the text column of each as a document."""
+"""CSV, TSV and JSON lines: rows and objects with their line numbers."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from firthian.errors import FirthianError
 from firthian.text.files import LARGEST_LINE, split_lines
-from firthian.text.readers import Piece
-
-#: Surrogates that JSON can spell, but that do not stand for an undecodable byte.
-_LONE_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+from firthian.text.records import Record, Records, show_fields
 
 Row = tuple[int, list[str]]
 
@@ -78,63 +75,70 @@ def json_objects(
 ROWS: dict[str, Callable[..., Iterator[Row]]] = {"csv": csv_rows, "tsv": tsv_rows}
 
 
-def show_fields(fields: Iterable[Any]) -> str:
-    """Quote the first few fields of a row for an error message.
-
-    >>> show_fields(["text", "label"])
-    "'text', 'label'"
-    """
-    return ", ".join(repr(str(field)[:30]) for field in list(fields)[:8])
+def open_csv(path: str, header: bool = True) -> Records:
+    """Open a CSV file, with quotes."""
+    return _delimited(path, csv_rows, header)
 
 
-def read_csv(path: str, column: str | None) -> Iterator[Piece]:
-    """Yield a column of a CSV file, with quotes."""
-    return _column(path, csv_rows(path), column)
+def open_tsv(path: str, header: bool = True) -> Records:
+    """Open a TSV file, without quotes."""
+    return _delimited(path, tsv_rows, header)
 
 
-def read_tsv(path: str, column: str | None) -> Iterator[Piece]:
-    """Yield a column of a TSV file, without quotes."""
-    return _column(path, tsv_rows(path), column)
+def open_jsonl(path: str, header: bool = True) -> Records:
+    """Open a file with a JSON object on each line; its columns are the fields of the first."""
+    first, again = _peeked(json_objects, path)
+
+    def read(columns: Sequence[str] | None) -> Iterator[Record]:
+        yield from map(Record._make, again())
+
+    return Records(path, [] if first is None else list(first[1]), read, empty=first is None, unit="line")
 
 
-def _column(path: str, rows: Iterator[Row], column: str | None) -> Iterator[Piece]:
-    """Yield a column, given by its name in the header, or by its number in a file without a header."""
-    index = int(column) - 1 if column is not None and column.isdecimal() else -1
-    for number, row in rows:
-        if index < 0:
-            name = column or "text"
-            if name not in row:
+def _delimited(path: str, read_rows: Callable[[str], Iterator[Row]], header: bool) -> Records:
+    """Open a file with rows of fields; without a header the columns are numbered from 1."""
+    first, again = _peeked(read_rows, path)
+    fields = [] if first is None else first[1]
+    names = fields if header else [str(place) for place in range(1, len(fields) + 1)]
+
+    def read(columns: Sequence[str] | None) -> Iterator[Record]:
+        for name in names if columns is None else columns:
+            if names.count(name) > 1:
+                raise FirthianError(f"{path} has two columns {show_fields([name])}", hint="rename one of them")
+        wanted = [(name, names.index(name)) for name in (names if columns is None else columns)]
+        last = max((place for _, place in wanted), default=0)
+        rows = again()
+        if header:
+            next(rows, None)
+        for number, row in rows:
+            if last >= len(row):
+                if row in ([], [""]):
+                    continue
                 raise FirthianError(
-                    f"{path} has no column {name!r}",
-                    hint=f"set `text_column` to one of {show_fields(row)}, or to a number (from 1) if there is no header",
+                    f"{path}, line {number}: only {len(row)} columns", hint=f"the first line has {len(names)}"
                 )
-            index = row.index(name)
-            continue
-        if index >= len(row):
-            if not row or row == [""]:
-                continue
-            raise FirthianError(
-                f"{path}, line {number}: only {len(row)} columns", hint=f"the text is column {index + 1}"
-            )
-        yield Piece(_one_line(row[index]), path, number)
+            if any(row[len(names) :]):
+                # A tab or a comma inside a text: the rest of it would be lost.
+                raise FirthianError(
+                    f"{path}, line {number}: {len(row)} columns, but the first line has {len(names)}",
+                    hint="quote the text (CSV), or remove its tabs (TSV)",
+                )
+            yield Record(number, {name: row[place] for name, place in wanted})
+
+    return Records(path, names, read, empty=first is None, unit="line")
 
 
-def read_jsonl(path: str, column: str | None) -> Iterator[Piece]:
-    """Yield a field of the JSON object on each line."""
-    name = column or "text"
-    for number, record in json_objects(path):
-        if name not in record:
-            raise FirthianError(
-                f"{path}, line {number}: no text field {name!r}",
-                hint=f"set `text_column` to one of {show_fields(record) or 'its fields (it has none)'}",
-            )
-        if not isinstance(record[name], str):
-            raise FirthianError(
-                f"{path}, line {number}: expected text in the field {name!r}, got {type(record[name]).__name__}",
-                hint="set another `text_column`, or fix the line",
-            )
-        yield Piece(_one_line(record[name]), path, number)
+def _peeked(
+    read_rows: Callable[[str], Iterator[tuple[int, Any]]], path: str
+) -> tuple[tuple[int, Any] | None, Callable[[], Iterator[tuple[int, Any]]]]:
+    """Return the first row of a file, and a function that reads all; its first call continues, as standard input must."""
+    rows = read_rows(path)
+    first = next(rows, None)
+    begun = [rows]
 
+    def again() -> Iterator[tuple[int, Any]]:
+        if not begun:
+            return read_rows(path)
+        return chain([] if first is None else [first], begun.pop())
 
-def _one_line(text: str) -> bytes:
-    return _LONE_SURROGATES.sub("\ufffd", text).replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n"
+    return first, again

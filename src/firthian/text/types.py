@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import heapq
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.errors import FirthianError
+from firthian.errors import BudgetError, FirthianError
 from firthian.text.vocabulary import Vocabulary
 
-#: Bytes per type in the table: hash, start, count, two slots, and about ten bytes of spelling.
-BYTES_PER_TYPE = 8 + 8 + 8 + 2 * 4 + 10
+#: Bytes per type in the table: hash, start, count, and up to four slots, or six while the table grows.
+BYTES_PER_TYPE = 8 + 8 + 8 + 6 * 4
+
+#: Copies of the spelling of types while the table grows.
+SPELLING_COPIES = 2
 
 
 class NoWordsLeftError(FirthianError):
@@ -115,12 +120,12 @@ class TypeTable:
         from firthian.kernels import tokens as kernel
 
         if self.size < self.room:
-            self.pool = np.concatenate([self.pool, np.empty(max(self.pool.size, spelling), dtype=np.uint8)])
+            self.pool = _grown(self.pool, self.pool.size + max(self.pool.size, spelling), int(self.starts[self.size]))
             return
         self.room *= 2
-        self.hashes = np.resize(self.hashes, self.room)
-        self.counts = np.resize(self.counts, self.room)
-        self.starts = np.resize(self.starts, self.room + 1)
+        self.hashes = _grown(self.hashes, self.room, self.size)
+        self.counts = _grown(self.counts, self.room, self.size)
+        self.starts = _grown(self.starts, self.room + 1, self.size + 1)
         self.slots = np.full(2 * self.room, -1, dtype=np.int32)
         kernel.fill_slots(self.hashes, self.size, self.slots)
 
@@ -151,10 +156,9 @@ class TypeTable:
         kernel.look_up(segment.words, self.arrays, ids)
         return ids
 
-    def spelled(self, which: Array) -> list[str]:
-        """Return some types as strings."""
-        data = self.pool.data
-        return [bytes(data[self.starts[n] : self.starts[n + 1]]).decode("utf-8", "replace") for n in which]
+    def spelled(self, number: int) -> str:
+        """Return a type as a string."""
+        return bytes(self.pool.data[self.starts[number] : self.starts[number + 1]]).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
@@ -169,12 +173,22 @@ class VocabularyResult:
 
 
 def build_vocabulary(
-    segments: Callable[[], Iterable[Segment]], limits: VocabularyLimits, budget: int, types_in_segments: int
+    segments: Callable[[], Iterable[Segment]],
+    limits: VocabularyLimits,
+    budget: int,
+    types_in_segments: int,
+    spelling_in_segments: int = 0,
+    check: Callable[[int, int], object] = lambda words, spelling: None,
 ) -> VocabularyResult:
-    """Add up the types of all segments, in parts of the hash range if all at once would not fit the budget."""
-    parts = min(1 << 16, max(1, -(-types_in_segments * BYTES_PER_TYPE // max(budget, 1))))
-    words: dict[str, int] = {}
-    types = tokens = 0
+    """Add up the types of all segments, in parts of the hash range if all at once would not fit the budget.
+
+    ``check`` raises if a number of words and bytes would not fit in memory; it is called before they are stored.
+    """
+    needed = types_in_segments * BYTES_PER_TYPE + spelling_in_segments * SPELLING_COPIES
+    parts = min(1 << 16, max(1, -(-needed // max(budget, 1))))
+    words: list[tuple[int, str]] = []
+    types = tokens = number = spelling = 0
+    too_many: BudgetError | None = None
     for part in range(parts):
         table = TypeTable()
         for segment in segments():
@@ -183,12 +197,20 @@ def build_vocabulary(
         types += table.size
         tokens += int(counts.sum())
         enough = np.flatnonzero(counts >= limits.min_count)
-        kept = zip(table.spelled(enough), counts[enough].tolist(), strict=True)
-        words.update(
-            (word, count)
-            for word, count in kept
-            if word not in limits.stop_words and (limits.only is None or word in limits.only)
-        )
+        if limits.max_vocab is not None:
+            words = heapq.nsmallest(limits.max_vocab, chain(words, _kept(table, enough, limits)))
+        else:
+            if limits.only is None:
+                number, spelling = number + enough.size, spelling + int(np.diff(table.starts)[enough].sum())
+            try:
+                check(number, spelling)
+                words += _kept(table, enough, limits)
+            except BudgetError as error:
+                # The last part tells how much would be needed.
+                too_many = error
+                words.clear()
+    if too_many is not None:
+        raise too_many
     if tokens == 0:
         raise FirthianError("the corpus contains no words", hint="check the file and the tokenizer")
     if not words:
@@ -196,8 +218,23 @@ def build_vocabulary(
             f"none of the {types:,} distinct words is left with `min_count={limits.min_count}`",
             hint="lower `min_count`, or check the word list and the stop words",
         )
-    vocabulary = Vocabulary.from_counts(words)
-    if limits.max_vocab is not None and len(vocabulary) > limits.max_vocab:
-        vocabulary = Vocabulary(vocabulary.words[: limits.max_vocab], vocabulary.counts[: limits.max_vocab])
+    # By descending count, then by the word.
+    words.sort()
+    vocabulary = Vocabulary([word for _, word in words], np.array([-count for count, _ in words], dtype=np.int64))
     absent = sorted(limits.only.difference(vocabulary.words)) if limits.only is not None else []
     return VocabularyResult(vocabulary, types, tokens, absent)
+
+
+def _kept(table: TypeTable, which: Array, limits: VocabularyLimits) -> Iterator[tuple[int, str]]:
+    """Yield (minus the count, word) of the types that are neither stop words nor missing from the word list."""
+    for at in which.tolist():
+        word = table.spelled(at)
+        if word not in limits.stop_words and (limits.only is None or word in limits.only):
+            yield -int(table.counts[at]), word
+
+
+def _grown(array: Array, size: int, used: int) -> Array:
+    """Return a longer array that begins with the used part; the system gives memory only to what is written."""
+    result = np.empty(size, dtype=array.dtype)
+    result[:used] = array[:used]
+    return result

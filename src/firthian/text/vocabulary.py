@@ -6,18 +6,30 @@ import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
 from firthian.arrays import Array
 from firthian.disk.artifact import sha256
 from firthian.disk.atomic import write_file
+from firthian.disk.opening import read_regular
 from firthian.errors import FirthianError, UnknownWordError, from_os_error, suggest
 from firthian.text.tokenizer import composed
 
+#: Maximum bytes of a list of words.
+_LARGEST_LIST = 1 << 28
+
 #: Five passes join no more words than this.
 _LONGEST_PHRASE = 32
+
+
+class WordsRecord(TypedDict):
+    """The entry of ``words.txt`` in a manifest."""
+
+    number: int
+    bytes: NotRequired[int]
+    sha256: str
 
 
 class Vocabulary:
@@ -83,7 +95,7 @@ class Vocabulary:
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self.index
+        return word in self.index or (isinstance(word, str) and self.get(word) >= 0)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
@@ -93,14 +105,21 @@ class Vocabulary:
     __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, word: str) -> int:
-        try:
-            return self.index[word]
-        except KeyError:
-            raise self.unknown(word) from None
+        number = self.get(word)
+        if number < 0:
+            raise self.unknown(word)
+        return number
 
     def get(self, word: str, default: int = -1) -> int:
-        """Return the id of a word, or ``default``."""
-        return self.index.get(word, default)
+        r"""Return the id of a word, or ``default``; a word may be spelled with combining marks.
+
+        >>> Vocabulary(["caf\u00e9"]).get("cafe\u0301")
+        0
+        """
+        number = self.index.get(word)
+        if number is None and isinstance(word, str) and not word.isascii():
+            number = self.index.get(composed(word))
+        return default if number is None else number
 
     def unknown(self, word: str) -> UnknownWordError:
         """Build the error for a word that is not here, with the closest known spellings."""
@@ -126,20 +145,26 @@ class Vocabulary:
                 f"the word with {error.object[error.start]!r} is not valid text", hint="rename it before saving"
             ) from None
         write_file(folder / "words.txt", data)
-        return {"number": len(self.words), "sha256": sha256(data)}
+        return {"number": len(self.words), "bytes": len(data), "sha256": sha256(data)}
 
     @classmethod
     def load(cls, folder: Path, entry: dict[str, Any], counts: Array) -> Vocabulary:
         """Read the words that ``save`` wrote; ``entry`` is what it returned."""
         damaged = FirthianError(f"{folder / 'words.txt'} is damaged", hint="make it again from its source")
         try:
-            data = (folder / "words.txt").read_bytes()
+            data = read_regular(folder / "words.txt", _largest(entry))
             lines = data.decode().split("\n")[:-1]
-        except (OSError, UnicodeDecodeError):
+        except (OSError, UnicodeDecodeError, FirthianError):
             raise damaged from None
         if sha256(data) != entry.get("sha256") or len(lines) != entry.get("number") or len(lines) != counts.size:
             raise damaged
         return cls(lines, np.asarray(counts))
+
+
+def _largest(entry: dict[str, Any]) -> int:
+    """Return the maximum size of the file of words that a manifest describes."""
+    size, number = entry.get("bytes"), entry.get("number")
+    return size if type(size) is int else (1 << 20) + 1000 * number if type(number) is int else 0
 
 
 def word_lines(path: str | os.PathLike[str]) -> list[str]:
@@ -153,7 +178,12 @@ def word_lines(path: str | os.PathLike[str]) -> list[str]:
     ['tea', 'coffee']
     """
     try:
-        text = composed(Path(path).read_text(encoding="utf-8-sig"))
+        # The user named it, so it may be a pipe; it may not be endless.
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST_LIST + 1)
+        if len(data) > _LARGEST_LIST:
+            raise FirthianError(f"{path} is larger than {_LARGEST_LIST >> 20} MB", hint="write one word per line")
+        text = composed(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
     except UnicodeDecodeError:
         raise FirthianError(f"{path} is not UTF-8 text", hint="convert it to UTF-8, e.g. with iconv") from None
     except OSError as error:
@@ -164,14 +194,13 @@ def word_lines(path: str | os.PathLike[str]) -> list[str]:
     return words
 
 
-def read_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozenset[str] | None:
-    """Return the words of an iterable, or of a file (see ``word_lines``)."""
+def read_words(source: str | os.PathLike[str] | Iterable[str] | None, lower: bool = False) -> frozenset[str] | None:
+    """Return the words of an iterable, or of a file (see ``word_lines``), lower-cased if the corpus is."""
     if source is None:
         return None
-    if isinstance(source, str | os.PathLike):
-        return frozenset(word_lines(source))
+    words = word_lines(source) if isinstance(source, str | os.PathLike) else source
     try:
-        return frozenset(map(composed, source))
+        return frozenset(composed(word.lower() if lower else word) for word in words)
     except (TypeError, AttributeError):
         raise FirthianError(
             "a word list contains something other than strings", hint="pass strings, or a file"

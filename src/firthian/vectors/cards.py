@@ -178,7 +178,7 @@ def model_card(
 def notebook_view(vectors: Vectors) -> str:
     """Return HTML with the first words, the first numbers of their vectors, and the provenance."""
     words = vectors.vocabulary.words[:ROWS]
-    rows = dense_rows(vectors.matrix, np.arange(len(words)))
+    rows = dense_rows(vectors.stored, np.arange(len(words)))
     counted = bool(np.any(vectors.vocabulary.counts))
     shown = min(_SHOWN_COLUMNS, vectors.vector_size)
     more = ["…"] if vectors.vector_size > shown else []

@@ -15,14 +15,14 @@ from firthian.vectors.rows import dense_rows, row_slices
 
 if TYPE_CHECKING:
     from firthian.text.tokenizer import Tokenizer
-    from firthian.vectors.vectors import Vectors
+    from firthian.vectors.matrix import WordMatrix
 
 
 WEIGHTINGS = ("mean", "sif")
 
 
 def document_vector(
-    vectors: Vectors,
+    vectors: WordMatrix,
     text: str | Iterable[str],
     weighting: str,
     smoothing: float,
@@ -57,7 +57,7 @@ def document_vector(
     for block in row_slices(known.size):
         some = known[block]
         # Not by BLAS, whose sums depend on its threads.
-        total += np.einsum("i,ij->j", weights[some], dense_rows(vectors.matrix, numbers[some]))
+        total += np.einsum("i,ij->j", weights[some], dense_rows(vectors.stored, numbers[some]))
     if missing == "compose" and vectors.subwords is not None:
         unknown = np.flatnonzero(numbers < 0)
         for block in row_slices(unknown.size):
@@ -71,7 +71,7 @@ def document_vector(
     return mean
 
 
-def tokenize(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) -> list[str]:
+def tokenize(vectors: WordMatrix, text: str, tokenizer: Tokenizer | None = None) -> list[str]:
     """Tokenize a text as the corpus was, and join the phrases that were joined there."""
     from firthian.text.phrases import join_known
 
@@ -80,7 +80,27 @@ def tokenize(vectors: Vectors, text: str, tokenizer: Tokenizer | None = None) ->
     return join_known(tokens, vectors.vocabulary, passes) if passes else tokens
 
 
-def phrase_passes(vectors: Vectors) -> int:
+def as_in_corpus(vectors: WordMatrix, word: str) -> str:
+    """Return a word of a query as it stands in the vocabulary: in lower case, or joined to a phrase, if the corpus was.
+
+    >>> import numpy as np
+    >>> from firthian import Vectors, Vocabulary
+    >>> as_in_corpus(Vectors(np.eye(2), Vocabulary(["tea", "new_york"])), "Tea")
+    'tea'
+    """
+    if word in vectors.vocabulary or not word.strip():
+        return word
+    try:
+        tokens = tokenize(vectors, word)
+    except FirthianError:
+        # The tokenizer of the corpus is a function or a library that is not here.
+        tokens = [word.lower()] if vectors.vocabulary.lowercase else []
+    joined = "_".join(tokens)
+    composes = len(tokens) == 1 and vectors.subwords is not None
+    return joined if joined and (joined in vectors.vocabulary or composes) else word
+
+
+def phrase_passes(vectors: WordMatrix) -> int:
     """Return how many passes joined words of the corpus to phrases; 0 if none did."""
     from firthian.counts.settings import MOST_PASSES
 
@@ -89,7 +109,7 @@ def phrase_passes(vectors: Vectors) -> int:
     return min(passes, MOST_PASSES) if isinstance(passes, int) else 0
 
 
-def tokenizer_of(vectors: Vectors, name: str | None = None) -> Tokenizer:
+def tokenizer_of(vectors: WordMatrix, name: str | None = None) -> Tokenizer:
     """Return the tokenizer of the corpus, or the one called ``name`` with the corpus's handling of case and numbers.
 
     Vectors without a tokenizer in their state use the default one; it keeps case if the vocabulary has upper-case words.

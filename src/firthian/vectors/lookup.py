@@ -15,6 +15,7 @@ from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.rows import as_list, dense_rows, scale_to_unit
 
 if TYPE_CHECKING:
+    from firthian.vectors.matrix import WordMatrix
     from firthian.vectors.vectors import Vectors
 
 #: What becomes of unknown words: composed of their n-grams (an error if that is not possible), an error, left out, or zeros.
@@ -42,7 +43,7 @@ def note(counter: Counter[str], words: Iterable[str]) -> None:
             counter[word] += 1
 
 
-def find_rows(vectors: Vectors, words: Iterable[str], missing: str) -> tuple[list[str], list[int]]:
+def find_rows(vectors: WordMatrix, words: Iterable[str], missing: str) -> tuple[list[str], list[int]]:
     """Return the words that are kept and their rows; unknown ones raise, are left out (``skip``), or have -1."""
     if missing not in MISSING:
         raise FirthianError(f"`missing` must be one of {', '.join(MISSING)}", hint=suggest(str(missing), MISSING))
@@ -62,14 +63,14 @@ def find_rows(vectors: Vectors, words: Iterable[str], missing: str) -> tuple[lis
     return kept, numbers
 
 
-def look_up(vectors: Vectors, words: Iterable[str], missing: str, unit: bool = False) -> Found:
+def look_up(vectors: WordMatrix, words: Iterable[str], missing: str, unit: bool = False) -> Found:
     """Return the vectors of words, scaled to length 1 if ``unit``; ``compose`` raises if no n-gram of a word is known."""
     kept, numbers = find_rows(vectors, words, missing)
     if unit:
         rows = vectors.searcher.unit_rows(numbers)
     else:
         places = np.array(numbers, dtype=np.int64)
-        rows = dense_rows(vectors.matrix, np.maximum(places, 0))
+        rows = dense_rows(vectors.stored, np.maximum(places, 0))
         rows[places < 0] = 0
     unknown = [at for at, number in enumerate(numbers) if number < 0] if missing == "compose" else []
     if unknown and vectors.subwords is not None:
@@ -90,31 +91,37 @@ def cannot_compose(word: str) -> UnknownWordError:
     )
 
 
-def with_unknown(vectors: Vectors, words: Iterable[str]) -> Vectors:
-    """Return Bayesian vectors with the composed ones of unknown words after them; their variance is that of hidden words."""
+def with_composed(vectors: Vectors, words: Iterable[str]) -> Vectors:
+    """Return vectors with the composed ones of unknown words after them; their variance is that of hidden words."""
     unknown = [word for word in dict.fromkeys(words) if word not in vectors.vocabulary]
-    if not unknown or vectors.subwords is None or vectors.subwords.variance is None:
+    if not unknown or vectors.subwords is None:
         return vectors
     rows = look_up(vectors, unknown, "compose").vectors
-    inflation = vectors.state.get("inflation") or 1.0
-    variance = np.tile(vectors.subwords.variance / np.float32(inflation), (len(unknown), 1))
-    extras = {}
-    if "variances" in vectors.extras:
-        extras["variances"] = np.concatenate([vectors.extras["variances"], variance])
-    elif "covariances" in vectors.extras:
-        stored = vectors.extras["covariances"]
-        more = np.zeros((len(unknown), *stored.shape[1:]), stored.dtype)
-        if stored.ndim == 3:
-            more[:, np.arange(vectors.vector_size), np.arange(vectors.vector_size)] = variance
-        else:
-            more[:, diagonal_places(vectors.vector_size)] = variance
-        extras["covariances"] = np.concatenate([stored, more])
+    extras = (
+        {} if vectors.subwords.variance is None else _more_variance(vectors, vectors.subwords.variance, len(unknown))
+    )
     counts = np.concatenate([vectors.vocabulary.counts, np.zeros(len(unknown), np.int64)])
     vocabulary = Vocabulary([*vectors.vocabulary.words, *unknown], counts)
     return type(vectors)(np.concatenate([vectors.matrix, rows]), vocabulary, extras=extras, state=vectors.state)
 
 
-def explain(vectors: Vectors, word: str) -> str:
+def _more_variance(vectors: Vectors, of_hidden: Array, rows: int) -> dict[str, Array]:
+    """Return the variances or covariances with more rows, those of words hidden from the regression on n-grams."""
+    variance = np.tile(of_hidden / np.float32(vectors.state.get("inflation") or 1.0), (rows, 1))
+    if "variances" in vectors.extras:
+        return {"variances": np.concatenate([vectors.extras["variances"], variance])}
+    if "covariances" not in vectors.extras:
+        return {}
+    stored = vectors.extras["covariances"]
+    more = np.zeros((rows, *stored.shape[1:]), stored.dtype)
+    if stored.ndim == 3:
+        more[:, np.arange(vectors.vector_size), np.arange(vectors.vector_size)] = variance
+    else:
+        more[:, diagonal_places(vectors.vector_size)] = variance
+    return {"covariances": np.concatenate([stored, more])}
+
+
+def explain(vectors: WordMatrix, word: str) -> str:
     """Return a line that says of which n-grams the vector of an unknown word is composed, and close known spellings.
 
     Empty for a known word.

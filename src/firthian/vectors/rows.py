@@ -10,13 +10,44 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.runtime.executor import Threads
+from firthian.vectors.codes import Codes
 
 #: Rows that are worked on together; it fixes the order of every sum over rows.
 BLOCK_ROWS = 8192
 
 
+class StoredRows:
+    """What has a matrix that may be stored as codes: ``stored`` is what is kept, ``matrix`` its numbers."""
+
+    _stored: Any
+    _decoded: Any = None
+
+    @property
+    def stored(self) -> Any:
+        """The rows as they are kept: float32, a SciPy CSR array, or ``Codes``."""
+        return self._stored
+
+    @property
+    def matrix(self) -> Any:
+        """The rows as numbers; codes are decoded on first use."""
+        if isinstance(self._stored, Codes):
+            if self._decoded is None:
+                self._decoded = self._stored.toarray()
+            return self._decoded
+        return self._stored
+
+    @matrix.setter
+    def matrix(self, values: Any) -> None:
+        self._stored, self._decoded = as_float32(values), None
+
+
 def as_float32(values: Any) -> Any:
-    """Return a vector or matrix in single precision, a sparse one as CSR; nothing is copied that has this form."""
+    """Return a vector or matrix in single precision, a sparse one as CSR; nothing is copied that has this form.
+
+    Codes stay codes.
+    """
+    if isinstance(values, Codes):
+        return values
     if hasattr(values, "tocsr"):
         import scipy.sparse
 
@@ -47,7 +78,7 @@ def row_slices(rows: int) -> list[slice]:
 
 def row_block(matrix: Any, block: slice) -> Any:
     """Return consecutive rows, sparse or dense, without copying them."""
-    if isinstance(matrix, np.ndarray):
+    if isinstance(matrix, np.ndarray | Codes):
         return matrix[block]
     import scipy.sparse
 

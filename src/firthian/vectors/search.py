@@ -17,10 +17,12 @@ from firthian.arrays import Array
 from firthian.errors import FirthianError, require
 from firthian.runtime.executor import Threads, check_workers
 from firthian.runtime.run import one_blas_thread
+from firthian.vectors.codes import Codes
 from firthian.vectors.rows import dense_rows, row_block, row_norms, row_slices
 
 if TYPE_CHECKING:
-    from firthian.vectors.vectors import Neighbors, Vectors
+    from firthian.vectors.queries import Neighbors
+    from firthian.vectors.vectors import Vectors
 
 #: Queries that share a block of scores; with the rows of a block it fixes the order of every sum.
 BLOCK_QUERIES = 256
@@ -100,6 +102,12 @@ class Search:
                 results.append(list(zip(ids[:kept].tolist(), scores[:kept].tolist(), strict=True)))
         return results
 
+    def cosines(self, queries: Array, limit: int | None = None) -> Array:
+        """Return the cosines of queries of length 1 with every row, or with the first ``limit`` rows."""
+        rows = len(self.norms) if limit is None else min(limit, len(self.norms))
+        with one_blas_thread():
+            return np.concatenate([self._cosines(queries, block) for block in row_slices(rows)], axis=1)
+
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         """Threads that stay alive between queries: starting them would take as long as a search."""
@@ -108,7 +116,8 @@ class Search:
     def _scores_of_one(self, query: Array, rows: int) -> Array:
         """Return the cosines of one query with every row, computed in fixed blocks so that sums keep their order."""
         scores = np.empty(rows, dtype=np.float32)
-        compiled = len(self.norms) >= KERNEL_ROWS and self.matrix.flags.c_contiguous
+        scorer = self.matrix.scorer(query) if isinstance(self.matrix, Codes) else None
+        compiled = scorer is None and len(self.norms) >= KERNEL_ROWS and self.matrix.flags.c_contiguous
         if compiled:
             from firthian.kernels.analogies import scaled_products
 
@@ -116,9 +125,12 @@ class Search:
             here = slice(first, min(first + ONE_QUERY_ROWS, rows))
             if compiled:
                 scaled_products(self.matrix[here], query, self.inverse[here], scores[here])
+                return
+            if scorer is not None:
+                scorer(here, scores[here])
             else:
                 np.dot(self.matrix[here], query, out=scores[here])
-                scores[here] *= self.inverse[here]
+            scores[here] *= self.inverse[here]
 
         starts = range(0, rows, ONE_QUERY_ROWS)
         with one_blas_thread():
@@ -133,10 +145,10 @@ class Search:
         stacked = parts.reshape(-1, parts.shape[2])
         query = np.array([n for n, ids in enumerate(excluded) for _ in ids], dtype=np.int64)
         banned = np.array([i for ids in excluded for i in ids], dtype=np.int64)
-        if combine is None and number == 1 and isinstance(self.matrix, np.ndarray):
+        if combine is None and number == 1 and isinstance(self.matrix, np.ndarray | Codes):
             scores = self._scores_of_one(stacked[0], rows)
             scores[banned[banned < rows]] = -np.inf
-            ids = _top(scores, topn)
+            ids = top_places(scores, topn)
             return scores[ids][None], ids[None]
         best = np.full((number, topn), -np.inf, dtype=np.float32)
         best_ids = np.zeros((number, topn), dtype=np.int64)
@@ -172,7 +184,7 @@ class Search:
         return scores
 
 
-def _top(scores: Array, topn: int) -> Array:
+def top_places(scores: Array, topn: int) -> Array:
     """Return the places of the best scores, best first, ties by place.
 
     The n-th best of the maxima of stretches is at most the n-th best of all scores, and leaves few scores to sort.
@@ -247,12 +259,15 @@ class ApproximateIndex:
         result = self._index.search(np.asarray(vector, dtype=np.float32), min(topn, len(self.vectors)), threads=1)
         words = self.vectors.vocabulary.words
         pairs = zip(result.keys.tolist(), result.distances.tolist(), strict=True)
-        return [(words[number], 1 - distance) for number, distance in pairs]
+        from firthian.vectors.queries import neighbors
+
+        return neighbors((words[number], 1 - distance) for number, distance in pairs)
 
     def most_similar(self, word: str, topn: int = 10) -> Neighbors:
         """Return the words nearest to a word, without the word itself."""
         near = self.nearest_to(self.vectors[word], topn + 1)
-        return [(other, score) for other, score in near if other != word][:topn]
+        near[:] = [(other, score) for other, score in near if other != word][:topn]
+        return near
 
     def most_similar_many(self, words: Iterable[str], topn: int = 10) -> list[Neighbors]:
         """Return the words nearest to each word."""

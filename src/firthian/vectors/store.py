@@ -18,6 +18,7 @@ from firthian.disk.atomic import new_folder
 from firthian.disk.tensors import damage, rows_fit
 from firthian.errors import FirthianError
 from firthian.text.vocabulary import Vocabulary
+from firthian.vectors.codes import Codes
 from firthian.vectors.provenance import Provenance, check_state
 from firthian.vectors.subwords import Subwords
 
@@ -43,7 +44,7 @@ def write_vectors(vectors: Vectors, folder: Path) -> None:
     """Write vectors into an empty folder."""
     vocabulary = vectors.vocabulary
     tensors: dict[str, Array] = {"word_counts": vocabulary.counts}
-    shapes = {"matrix": _put(tensors, "matrix", vectors.matrix)}
+    shapes = {"matrix": _put(tensors, "matrix", vectors.stored)}
     if vectors.contexts is not None:
         shapes["contexts"] = _put(tensors, "contexts", vectors.contexts)
     for name, array in vectors.extras.items():
@@ -52,7 +53,11 @@ def write_vectors(vectors: Vectors, folder: Path) -> None:
     body["state"] = vectors.state
     if vectors.subwords is not None:
         body["subwords"] = vectors.subwords.record()
-        tensors |= {_SUBWORDS + name: array for name, array in vectors.subwords.arrays().items()}
+        for name, array in vectors.subwords.arrays().items():
+            if isinstance(array, Codes):
+                shapes[_SUBWORDS + name] = _put(tensors, _SUBWORDS + name, array)
+            else:
+                tensors[_SUBWORDS + name] = array
     VECTORS.write(folder, body, tensors)
 
 
@@ -69,8 +74,10 @@ def load_vectors(source: str | os.PathLike[str], verify: bool = False) -> dict[s
         state = check_state(manifest["state"])
         subwords = None
         if "subwords" in manifest:
-            named = [name for name in tensors if name.startswith(_SUBWORDS)]
-            parts = {name.removeprefix(_SUBWORDS): tensors.pop(name) for name in named}
+            parts: dict[str, Any] = {}
+            for found in (tensors, whole):
+                named = [name for name in found if name.startswith(_SUBWORDS)]
+                parts |= {name.removeprefix(_SUBWORDS): found.pop(name) for name in named}
             subwords = Subwords.from_record(manifest["subwords"], parts, whole["matrix"].shape[1])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged from error
@@ -89,6 +96,9 @@ def _put(tensors: dict[str, Array], name: str, matrix: Any) -> dict[str, Any]:
     if isinstance(matrix, np.ndarray):
         tensors[name] = matrix
         return {**layout, "layout": "dense"}
+    if isinstance(matrix, Codes):
+        tensors |= {f"{name}.{part}": array for part, array in matrix.arrays().items()}
+        return {**layout, "layout": "codes", "scale": matrix.scale}
     tensors |= {f"{name}.indptr": matrix.indptr, f"{name}.indices": matrix.indices, f"{name}.values": matrix.data}
     return {**layout, "layout": "rows"}
 
@@ -101,6 +111,10 @@ def _take(tensors: dict[str, Array], name: str, entry: dict[str, Any], damaged: 
         if matrix.shape != (rows, columns):
             raise damaged
         return matrix
+    if entry["layout"] == "codes":
+        parts = [part for part in tensors if part.startswith(f"{name}.")]
+        arrays = {part.removeprefix(f"{name}."): tensors.pop(part) for part in parts}
+        return Codes.from_arrays(arrays, entry["scale"], (rows, columns))
     import scipy.sparse
 
     indptr, indices, values = (tensors.pop(f"{name}.{part}") for part in ("indptr", "indices", "values"))

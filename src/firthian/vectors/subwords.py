@@ -53,8 +53,8 @@ class Subwords:
     """
 
     ids: Array
-    #: float32, or float16 times ``scale``.
-    rows: Array
+    #: float32 or codes, or float16 times ``scale``.
+    rows: Any
     low: int = 3
     high: int = 6
     buckets: int = BUCKETS
@@ -155,7 +155,7 @@ class Subwords:
 
     def rotated(self, rotation: Array) -> Subwords:
         """Return the table for vectors that are multiplied by a matrix from the right."""
-        rows = (self.rows.astype(np.float32) * np.float32(self.scale)) @ rotation
+        rows = (np.asarray(self.rows, np.float32) * np.float32(self.scale)) @ rotation
         return replace(self, rows=rows.astype(np.float32), scale=1.0, variance=None)
 
     def record(self) -> dict[str, Any]:
@@ -187,38 +187,49 @@ def fit_rows(
     """Return ``size`` rows G that minimize Σ weight·|target - scale·(sum of the rows of its places)|² + ridge·|G|².
 
     ``incidence`` is where the places of each word begin, the places, and the scale of each word. Conjugate gradients, for
-    each column; a block of columns is one task.
+    each column, preconditioned by the diagonal of the normal equations: frequent places weigh the most there. A block of
+    columns is one task.
     """
-    from firthian.kernels.subwords import COLUMNS, add_targets, normal_product
+    from firthian.kernels.subwords import COLUMNS, add_multiples, arrange, column_products, sum_rows
 
     indptr, places, scales = incidence
     out = np.zeros((size, targets.shape[1]), np.float32)
-    once, twice = weights * scales, weights * scales**2
+    order = _by_first_ngrams(indptr, places)
+    starts, ngrams = np.empty_like(indptr), np.empty(places.size, np.int32)
+    word_starts, words = np.zeros(size + 1, np.int64), np.empty(places.size, np.int32)
+    numbers = arrange(order, indptr, places, (starts, ngrams), (word_starts, words))
+    once, twice = (weights * scales)[order], (weights * scales**2)[order]
+    none, ones = np.empty(0, np.float32), np.ones(size, np.float32)
+    diagonal = np.bincount(ngrams, np.repeat(twice, np.diff(starts)), minlength=size) + ridge
+    inverse = (1 / diagonal).astype(np.float32)
 
     def block(first: int) -> None:
         columns = slice(first, min(first + COLUMNS, targets.shape[1]))
-        goal = np.zeros((len(targets), COLUMNS), np.float32)
-        goal[:, : columns.stop - first] = targets[:, columns]
-        residual = np.zeros((size, COLUMNS), np.float32)
-        add_targets(indptr, places, once, goal, residual)
-        result, image = np.zeros_like(residual), np.empty_like(residual)
-        direction, square = residual.copy(), _squares(residual)
+        sums = np.zeros((len(targets), COLUMNS), np.float32)
+        sums[:, : columns.stop - first] = targets[order, columns] * once[:, np.newaxis]
+        # the normal equations: residual = Sᵀ ω u, image = Sᵀ ω S direction + mu·direction
+        residual, image = np.empty((size, COLUMNS), np.float32), np.empty((size, COLUMNS), np.float32)
+        sum_rows(word_starts, words, none, sums, 0.0, residual, residual)
+        result, direction = np.zeros_like(residual), inverse[:, np.newaxis] * residual
+        square = column_products(residual, residual, inverse)
         for _ in range(steps):
-            normal_product(indptr, places, twice, ridge, direction, image)
-            curvature = np.einsum("ij,ij->j", direction, image)
-            length = (square / np.maximum(curvature, 1e-30)).astype(np.float32)
-            result += length * direction
-            residual -= length * image
-            before, square = square, _squares(residual)
-            direction *= (square / np.maximum(before, 1e-30)).astype(np.float32)
-            direction += residual
-        out[:, columns] = result[:, : columns.stop - first]
+            sum_rows(starts, ngrams, twice, direction, 0.0, sums, sums)
+            sum_rows(word_starts, words, none, sums, ridge, direction, image)
+            length = square / np.maximum(column_products(direction, image, ones), 1e-30)
+            add_multiples(length.astype(np.float32), direction, ones, result, result)
+            add_multiples(-length.astype(np.float32), image, ones, residual, residual)
+            before, square = square, column_products(residual, residual, inverse)
+            ratio = square / np.maximum(before, 1e-30)
+            add_multiples(ratio.astype(np.float32), direction, inverse, residual, direction)
+        out[:, columns] = result[numbers, : columns.stop - first]
 
     for _ in run.threads.map(block, range(0, targets.shape[1], COLUMNS)):
         pass
     return out
 
 
-def _squares(columns: Array) -> Array:
-    total: Array = np.einsum("ij,ij->j", columns, columns)
-    return total
+def _by_first_ngrams(indptr: Array, places: Array) -> Array:
+    """Return an order of the words in which those that begin alike are neighbors."""
+    number = np.diff(indptr)
+    keys = [np.append(places, -1)[np.where(number > k, indptr[:-1] + k, places.size)] for k in range(3)]
+    return np.lexsort(keys[::-1])

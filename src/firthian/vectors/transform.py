@@ -18,6 +18,7 @@ from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
 from firthian.runtime.run import one_blas_thread
 from firthian.text.vocabulary import Vocabulary
+from firthian.vectors.codes import Codes
 from firthian.vectors.rows import row_slices
 from firthian.vectors.uncertainty import has_uncertainty
 
@@ -93,8 +94,9 @@ def subset(vectors: Vectors, words: int | Iterable[str]) -> Vectors:
     if isinstance(core, int):
         state["core"] = _core(ids, core)
     provenance = vectors.provenance.transformed("subset", words=len(ids))
+    stored = vectors.stored
     return type(vectors)(
-        vectors.matrix[ids],
+        stored.take(ids) if isinstance(stored, Codes) else stored[ids],
         vocabulary,
         contexts=contexts,
         extras=extras,

@@ -180,7 +180,7 @@ def test_new_words_and_contexts_have_their_priors():
         assert not side.means[-2:].any()
         moments = unpack(side.moments[-1:, :21], 6)[0]
         np.testing.assert_allclose(moments, np.diag(1 / precision), rtol=1e-6)
-    # what is known of them is nothing, so posteriors computed anew are the same
+    # what is known of them is nothing, so recomputed posteriors are the same
     stream.lift = np.ones(stream.words.mass.size)
     final = stream.final_state()
     np.testing.assert_allclose(unpack(final.words.covariances[-1:], 6)[0], np.eye(6), rtol=1e-6)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,7 @@ def side() -> Side:
     pairs = SeenPairs(indptr, columns.astype(np.int32), table[rows, columns])
     left, right = (random.normal(scale=1.5, size=(n, WIDTH)).astype(np.float32) for n in (ROWS, COLUMNS))
     left[8] *= 40  # predictors far outside the range of a sigmoid
+    left[9] = 0
     share = random.random(COLUMNS)
     return Side(Binomial(), pairs, left, np.zeros(ROWS), 6 * table.sum(axis=1) + 1.0, right, np.zeros(COLUMNS),
                 share / share.sum(), learns_bias=False)  # fmt: skip
@@ -46,8 +49,33 @@ def test_softplus_is_accurate_to_single_precision() -> None:
     assert np.abs([log1p_unit(x) for x in e] - np.log1p(e.astype(np.float64))).max() < 2e-7
 
 
+@pytest.fixture
+def rounded(side: Side) -> Side:
+    """The same side with contexts that 16 bits hold exactly."""
+    integers, scales = losses.encode(side.right, Run())
+    return replace(side, right=integers[:, :WIDTH] * scales)
+
+
+def test_contexts_are_rounded_to_a_share_of_the_largest(side: Side, rounded: Side) -> None:
+    largest = np.abs(side.right).max(axis=0)
+    assert (np.abs(rounded.right - side.right) <= largest * (0.5001 / 32767)).all()
+    exact, near = (losses.Expanded().gradient(one, Run(), 1) for one in (side, rounded))
+    ordinary = np.arange(ROWS) != 8  # that row's products are in the hundreds
+    scale = np.linalg.norm(exact.vectors[ordinary], axis=1)
+    assert (np.linalg.norm((near.vectors - exact.vectors)[ordinary], axis=1) < 3e-4 * scale).all()
+
+
+def test_zeros_and_numbers_that_are_not_finite_can_be_encoded() -> None:
+    rows = np.array([[0, 1, 2], [0, np.nan, np.inf]], dtype=np.float32)
+    integers, scales = losses.encode(rows, Run())
+    assert not integers[:, 0].any()
+    assert scales[0] == 0
+    assert not np.isfinite(scales[1:]).any()
+
+
 @pytest.mark.parametrize("value", [True, False])
-def test_the_kernels_agree(side: Side, value: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernels_agree(rounded: Side, value: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    side = rounded
     assert losses._is_plain_binomial(side)
     fast = losses.Expanded().gradient(side, Run(), 1, value)
     values = losses.Expanded().values(side, Run(), 1)

@@ -62,7 +62,7 @@ def test_a_start_does_not_see_pairs_that_are_held_out():
     assert rest.pairs.fitted.sum() == model.pairs.values.size - held.rows.size
 
 
-def test_zeros_are_drawn_anew_in_every_iteration():
+def test_zeros_are_redrawn_in_every_iteration():
     turns = []
 
     class Recording(losses.Sampled):

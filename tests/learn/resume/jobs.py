@@ -81,7 +81,7 @@ def write_corpus(path: Path, lines: int = 1400, words: int = 640, seed: int = 0)
 
 
 def source_of(way: Way, folder: Path) -> Any:
-    """Give what a recipe learns from, made once in a folder: a corpus, counts or vectors."""
+    """Return the input of a recipe, made once in a folder: a corpus, counts or vectors."""
     recipe = find_recipe(way.recipe)
     corpus = folder / "corpus.txt"
     if not corpus.exists():

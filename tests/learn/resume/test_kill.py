@@ -91,7 +91,7 @@ def test_a_signal_saves_the_step_and_says_how_to_go_on(
     told, _, again = second.partition("resume with: ")
     assert told == "firth: interrupted: progress is saved; "
     assert again == shlex.join(["firth", *line[3:], "--resume"])
-    # The command as told goes on: here with fewer epochs it is refused, so the seed and all options are compared.
+    # The unchanged command resumes; with fewer epochs it is refused, so the seed and all options are compared.
     arguments = shlex.split(again)[1:]
     arguments[arguments.index("3000")] = "2999"
     done = subprocess.run([*line[:3], *arguments], env=environment(), capture_output=True, text=True)

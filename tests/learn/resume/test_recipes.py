@@ -1,4 +1,4 @@
-"""Every recipe goes on after an interruption, to the same bytes."""
+"""Every recipe resumes after an interruption, to the same bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def taken_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The loops that went on from a saved state."""
+    """The loops that resumed from a saved state."""
     names: list[str] = []
     read = checkpoints.CheckpointFolder.read
 
@@ -62,7 +62,7 @@ def test_it_goes_on_to_the_same_bytes(
         train(way, shared, target, resume=True, workers=1)
         assert folder_bytes(target) == wanted, share
         assert not partial.exists()
-    # The last of these ends came after a step, and the run that went on began there.
+    # The last of these interruptions came after a step, where the resumed run began.
     assert saved == bool(taken_up) == way.has_steps
 
 

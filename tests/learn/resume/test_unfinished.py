@@ -1,4 +1,4 @@
-"""The folder of unfinished training: only the same run goes on, one process at a time, and what was there stays."""
+"""The folder of unfinished training: only the same run resumes, one process at a time, and existing files stay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 import firthian as ft
 from firthian.disk import resume as unfinished
-from firthian.disk.atomic import locked
+from firthian.disk.locks import locked
 from firthian.disk.stopping import Interrupted, Stop
 from firthian.disk.tensors import write_tensors
 from firthian.errors import FirthianError
@@ -27,7 +27,7 @@ Bytes = Callable[[Path], dict[str, bytes]]
 
 
 class StopAfter:
-    """A progress that asks for an end after so many reports, as a signal does."""
+    """Progress that requests a stop after N reports, as a signal does."""
 
     def __init__(self, reports: int) -> None:
         self.left = reports
@@ -326,7 +326,7 @@ def test_an_old_result_comes_back_when_its_successor_never_arrived(corpus: Path,
 
 def test_a_second_process_gets_one_clear_line(corpus: Path, tmp_path: Path, firth: Any) -> None:
     program = (
-        "import sys\nfrom pathlib import Path\nfrom firthian.disk.atomic import locked\n"
+        "import sys\nfrom pathlib import Path\nfrom firthian.disk.locks import locked\n"
         "with locked(Path(sys.argv[1])):\n    print('ready', flush=True)\n    sys.stdin.read()\n"
     )
     for verb, name in (("train", "v"), ("count", "c")):

@@ -265,7 +265,7 @@ def test_record_says_the_same_as_for_counts():
     assert by_text.to_dict().keys() == by_counts.to_dict().keys()
 
 
-def test_sub_sampling_is_drawn_anew_each_epoch():
+def test_sub_sampling_is_redrawn_in_each_epoch():
     with read(sample=1e-3) as tokens:
         first, again, second = ([group.stream.tolist() for group in tokens.groups(epoch)] for epoch in (0, 0, 1))
     assert first == again

@@ -80,7 +80,7 @@ class Harmed(RayExecutor):
 
 
 def claim(marker: Path) -> bool:
-    """Tell whether nobody was here before."""
+    """Return whether this is the first call."""
     try:
         os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
     except FileExistsError:

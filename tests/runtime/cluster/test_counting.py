@@ -23,7 +23,7 @@ from firthian.text.segments import cut_segments
 
 
 class Remote(Threads):
-    """Threads that pretend to share nothing: counting then goes the way it goes on a cluster."""
+    """Threads that pretend to share nothing, so that counting takes the path of a cluster."""
 
     remote = True
 

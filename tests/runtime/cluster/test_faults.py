@@ -1,4 +1,4 @@
-"""A killed worker, a killed node, a lost object: the run goes on and ends with the same bytes."""
+"""A killed worker, a killed node, a lost object: the run continues and ends with the same bytes."""
 
 from __future__ import annotations
 

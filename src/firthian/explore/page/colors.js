@@ -19,3 +19,12 @@ export function letterColor(group, text, share = 0.35) {
   const mixed = groupRgb(group).map((part, i) => Math.round(part + share * (text[i] - part)));
   return `rgb(${mixed.join(" ")})`;
 }
+
+const STOPS = [[72, 61, 139], [49, 104, 142], [33, 145, 140], [83, 181, 88], [214, 178, 29]];
+
+/** A color for a share between 0 and 1, as three numbers: from violet through green to yellow. */
+export function ramp(share) {
+  const at = Math.min(0.9999, Math.max(0, share)) * (STOPS.length - 1);
+  const low = Math.floor(at);
+  return STOPS[low].map((part, i) => Math.round(part + (at - low) * (STOPS[low + 1][i] - part)));
+}

@@ -4,6 +4,7 @@ import { completing } from "./complete.js";
 import { busy, h, problem } from "./dom.js";
 import { WordMap } from "./map.js";
 import { change, listen, read } from "./state.js";
+import { csv, download, takeout } from "./takeout.js";
 import * as views from "./views.js";
 
 const byId = (id) => document.getElementById(id);
@@ -17,10 +18,15 @@ const TABS = [
   ["pair", "Two words", views.pair],
   ["models", "Two models", views.models, (facts) => facts.models.length > 1],
   ["contexts", "Contexts", views.contexts, (facts) => facts.counts],
+  ["examples", "Examples", views.examples, (facts) => facts.corpus],
   ["certainty", "Certainty", views.certainty, (facts) => facts.models.some((one) => one.uncertainty)],
   ["evaluation", "Scores", views.evaluation],
 ];
-const METHODS = { pca: "PCA (fast)", tsne: "t-SNE", umap: "UMAP" };
+const METHODS = { pca: "PCA (fast)", tsne: "t-SNE", umap: "UMAP", axes: "Your own axes" };
+const SHADES = { cluster: "cluster", frequency: "frequency", certainty: "uncertainty" };
+
+/** The most words of a selection that the address holds. */
+const MOST_SELECTED = 200;
 const LIMITS = [1000, 5000, 20000, 50000, 100000, 400000];
 
 let facts = { models: [], counts: false, limits: {} };
@@ -32,10 +38,27 @@ let asked;
 const map = new WordMap(byId("map"), {
   onPick: (picked) => go(picked),
   onLasso: (words) => {
-    asking?.abort();
-    show([h("h2", {}, `${words.length.toLocaleString("en")} words selected`), wordList(words.slice(0, 300))]);
+    const selected = words.slice(0, MOST_SELECTED).join(" ");
+    change({ selected }, true, true);
+    showSelected(words);
+  },
+  onView: () => {
+    if (byId("map").dataset.ready) change({ at: map.getView() === whole ? "" : map.getView() }, true, true);
   },
 });
+let whole = "";
+
+function showSelected(words) {
+  asking?.abort();
+  panel.dataset.tab = "selected";
+  const rows = words.map((one) => {
+    const i = map.places?.get(one);
+    return { word: one, count: map.data.counts[i], x: map.data.x[i], y: map.data.y[i], cluster: map.data.names[map.data.groups[i]] };
+  });
+  const count = `${words.length.toLocaleString("en")} ${words.length === 1 ? "word" : "words"} selected`;
+  show([h("h2", {}, words.length ? count : "No words selected"),
+    words.length ? takeout("selection", rows) : h("p", { class: "soft" }, "Draw a line around words on the map."), wordList(words.slice(0, 300))]);
+}
 
 function wordList(words) {
   return h("p", { class: "cloud" }, words.map((one) => [h("button", { type: "button", class: "word", onClick: () => go(one) }, one), " "]).flat());
@@ -49,7 +72,7 @@ const modelName = () => {
 /** Shows a word, in the open tab if that is about a single word. */
 function go(next) {
   const tab = read().tab;
-  change({ word: next, tab: ["models", "contexts"].includes(tab) ? tab : "" });
+  change({ word: next, tab: ["models", "contexts", "examples", "certainty"].includes(tab) ? tab : "" });
 }
 
 function show(parts) {
@@ -68,6 +91,7 @@ async function answer(state) {
     signal, go, change, model: modelName, models: facts.models, hasCounts: facts.counts,
     show: (parts) => { kept = parts; show(parts); },
     mark: (words) => map.mark(words, true),
+    takeout, word: state.word,
   };
   panel.setAttribute("aria-busy", "true");
   try {
@@ -109,20 +133,40 @@ byId("tabs").addEventListener("keydown", (event) => {
 /** Choices for the number of words, given the size of the vocabulary. */
 function limits(method) {
   const size = facts.models.find((one) => one.name === modelName())?.words ?? 0;
-  const most = Math.min(size, method === "pca" ? facts.limits.points : facts.limits.embedded);
+  const most = Math.min(size, ["pca", "axes"].includes(method) ? facts.limits.points : facts.limits.embedded);
   return [...LIMITS.filter((limit) => limit < most), most];
+}
+
+function drawShades(state) {
+  const able = Object.keys(SHADES).filter((one) => one !== "certainty" || map.data?.uncertainty?.length);
+  const shade = able.includes(state.shade) ? state.shade : "cluster";
+  byId("shade").replaceChildren(...able.map((one) => h("option", { value: one, selected: one === shade }, SHADES[one])));
+  if (map.data && map.shading !== shade) map.shade(shade);
 }
 
 async function drawMap(state) {
   const method = METHODS[state.map] ? state.map : "pca";
+  drawShades(state);
   const choices = limits(method);
-  const wanted = Number(state.limit) || (method === "pca" ? 20000 : 5000);
+  const wanted = Number(state.limit) || { pca: 20000, axes: 2000 }[method] || 5000;
   const limit = choices.findLast((one) => one <= wanted) ?? choices[0];
-  byId("method").replaceChildren(...facts.methods.map((one) => h("option", { value: one, selected: one === method }, METHODS[one])));
+  byId("method").replaceChildren(...[...facts.methods, { name: "axes", missing: "" }].map((one) => h("option",
+    { value: one.name, selected: one.name === method, disabled: Boolean(one.missing) },
+    one.missing ? `${METHODS[one.name]} (needs ${one.missing})` : METHODS[one.name])));
+  byId("axes").hidden = method !== "axes";
+  const [x, y] = method === "axes" ? [state.x ?? "", state.y ?? ""] : [];
+  if (method === "axes") {
+    if (document.activeElement !== byId("axis-x")) byId("axis-x").value = x;
+    if (document.activeElement !== byId("axis-y")) byId("axis-y").value = y;
+    if (!x || !y) {
+      byId("map-status").textContent = "Name two poles for each axis, such as bad:good.";
+      return;
+    }
+  }
   byId("limit").replaceChildren(...choices.map((one) => h("option", { value: one, selected: one === limit }, one.toLocaleString("en"))));
   const model = modelName();
   const generation = facts.models.find((one) => one.name === model)?.generation;
-  const key = [model, generation, method, limit].join("\n");
+  const key = [model, generation, method, limit, x, y].join("\n");
   if (key === drawn) return;
   drawn = key;
   drawing?.abort();
@@ -131,17 +175,27 @@ async function drawMap(state) {
   const status = byId("map-status");
   status.textContent = "drawing …";
   try {
-    const data = await ask("map", { model, method, limit }, {
+    const data = await ask("map", { model, method, limit, x, y }, {
       signal,
       onProgress: (job) => { status.textContent = `${job.stage}${job.share === null ? "" : ` ${Math.round(100 * job.share)} %`} …`; },
     });
     if (signal.aborted) return;
+    const { at, selected } = read();
     map.setData(data);
+    whole = map.getView();
+    if (at) map.setView(at);
+    drawShades(state);
+    const gone = selected ? map.select(selected.split(" ")) : 0;
+    if (selected && gone === selected.split(" ").length) change({ selected: "" }, true, true);
+    notice.hidden = !gone;
+    if (gone) notice.textContent = `${gone} of the selected words ${gone === 1 ? "is" : "are"} not on this map.`;
     status.textContent = `${data.words.length.toLocaleString("en")} of ${data.total.toLocaleString("en")} words`;
     byId("map").dataset.ready = key;
   } catch (error) {
     if (error.name === "AbortError" || signal.aborted) return;
+    // The old map must not stand under the name of the new one.
     drawn = "";
+    map.clear();
     status.textContent = `${error.message} ${error.hint ?? ""}`;
   }
 }
@@ -182,6 +236,18 @@ byId("ask").addEventListener("submit", (event) => event.preventDefault());
 byId("model").addEventListener("change", (event) => change({ model: event.target.value }));
 byId("method").addEventListener("change", (event) => change({ map: event.target.value }));
 byId("limit").addEventListener("change", (event) => change({ limit: event.target.value }));
+byId("shade").addEventListener("change", (event) => change({ shade: event.target.value === "cluster" ? "" : event.target.value }));
+byId("axes").addEventListener("submit", (event) => {
+  event.preventDefault();
+  change({ x: byId("axis-x").value.trim(), y: byId("axis-y").value.trim() });
+});
+byId("map-png").addEventListener("click", async () => { if (map.data) download("map.png", await map.toPng()); });
+byId("map-svg").addEventListener("click", () => { if (map.data) download("map.svg", map.toSvg(byId("map-status").textContent), "image/svg+xml"); });
+byId("map-csv").addEventListener("click", () => {
+  if (!map.data) return;
+  const { words, counts, x, y, groups, names } = map.data;
+  download("map.csv", csv(words.map((one, i) => ({ word: one, count: counts[i], x: x[i], y: y[i], cluster: names[groups[i]] }))), "text/csv");
+});
 byId("theme").addEventListener("click", () => {
   const dark = getComputedStyle(document.documentElement).getPropertyValue("color-scheme") === "dark" ||
     (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);

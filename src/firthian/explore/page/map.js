@@ -1,5 +1,6 @@
 // A map of words: pan, zoom, hover, click, lasso. Draws points (points.js) and, above them, labels and marks.
 import { groupColor, letterColor } from "./colors.js";
+import { asSvg, drawDensity, regionsAt, shadesOf } from "./layers.js";
 import { Points } from "./points.js";
 import { Boxes, inside } from "./placing.js";
 
@@ -8,11 +9,15 @@ const MOST_TRIED = 2500;
 const REACH = 14;
 
 export class WordMap {
-  /** `onPick(word)` is called when a point is clicked, `onLasso(words)` when words are selected by lasso. */
-  constructor(container, { onPick, onLasso } = {}) {
+  /** `onPick(word)` is called when a point is clicked, `onLasso(words)` when words are selected by lasso,
+   * `onView()` when the view has come to rest. */
+  constructor(container, { onPick, onLasso, onView } = {}) {
     this.container = container;
     this.onPick = onPick ?? (() => {});
     this.onLasso = onLasso ?? (() => {});
+    this.onView = onView ?? (() => {});
+    this.shading = "cluster";
+    this.drawn = [];
     this.data = null;
     this.wanted = [];
     this.marked = [];
@@ -36,6 +41,14 @@ export class WordMap {
     this.addTool("−", "Zoom out", () => this.zoom(1 / 1.5));
     this.addTool("zoom", "Zoom to the marked words", () => this.showMarked());
     this.addTool("all", "Show all of the map", () => this.showAll());
+    this.isolateButton = this.addTool("isolate", "Isolate the selected words", () => this.isolate(!this.isolated));
+    this.densityButton = this.addTool("density", "Density of words", () => {
+      this.density = !this.density;
+      this.densityButton.setAttribute("aria-pressed", String(this.density));
+      this.redraw();
+    });
+    for (const button of [this.isolateButton, this.densityButton]) button.setAttribute("aria-pressed", "false");
+    this.isolateButton.disabled = true;
     this.points = new Points(this.low);
     this.points.onRestored = () => this.redraw();
     this.ink = this.high.getContext("2d");
@@ -61,9 +74,83 @@ export class WordMap {
     this.places = new Map(data.words.map((word, i) => [word, i]));
     this.circled = null;
     this.widths = new Map();
-    this.points.set(this.data.x, this.data.y, data.groups);
+    this.isolated = false;
+    this.shade(this.shading);
     this.showAll();
+    this.onSelected();
     this.mark(this.wanted);
+  }
+
+  /** Empties the map. */
+  clear() {
+    this.data = null;
+    this.places = null;
+    this.circled = null;
+    this.points.set(new Float32Array(), new Float32Array(), new Uint8Array());
+    this.redraw();
+  }
+
+  /** Colors the points by `cluster`, `frequency` or `certainty`. */
+  shade(mode) {
+    this.shading = mode;
+    if (!this.data) return;
+    this.shades = shadesOf(this.data, mode);
+    const kept = this.isolated ? [...this.circled] : null;
+    const some = (values) => (kept ? Float32Array.from(kept, (i) => values[i]) : values);
+    const shades = kept ? Uint8Array.from(kept.flatMap((i) => [...this.shades.subarray(3 * i, 3 * i + 3)])) : this.shades;
+    this.points.set(some(this.data.x), some(this.data.y), shades);
+    this.redraw();
+  }
+
+  /** Shows only the selected words, or all again. */
+  isolate(on) {
+    this.isolated = Boolean(on && this.circled);
+    this.isolateButton.setAttribute("aria-pressed", String(this.isolated));
+    this.shade(this.shading);
+  }
+
+  /** Selects words by name; returns how many are not on the map. */
+  select(words) {
+    const found = words.map((word) => this.places?.get(word)).filter((i) => i !== undefined);
+    this.circled = found.length ? new Set(found) : null;
+    this.onSelected();
+    return words.length - found.length;
+  }
+
+  onSelected() {
+    this.isolateButton.disabled = !this.circled;
+    if (!this.circled || this.isolated) this.isolate(false);
+    this.redraw();
+  }
+
+  /** The center and zoom, relative to the whole map, as text for the address; and back. */
+  getView() {
+    return this.data ? [this.view.x, this.view.y, this.view.scale / this.whole].map((value) => Number(value.toPrecision(4))).join(",") : "";
+  }
+
+  setView(text) {
+    const [x, y, zoom] = String(text).split(",").map(Number);
+    if (!this.data || ![x, y, zoom].every(Number.isFinite) || zoom <= 0) return;
+    this.view = { x, y, scale: this.whole * Math.min(4000, Math.max(0.25, zoom)) };
+    this.redraw();
+  }
+
+  /** The map as it is drawn, as a PNG blob or as SVG text. */
+  async toPng() {
+    const whole = new OffscreenCanvas(this.low.width, this.low.height);
+    const ink = whole.getContext("2d");
+    ink.fillStyle = this.colors.ground;
+    ink.fillRect(0, 0, whole.width, whole.height);
+    // WebGL's picture lasts only until the end of this turn.
+    this.draw();
+    ink.drawImage(this.low, 0, 0);
+    ink.drawImage(this.high, 0, 0);
+    return whole.convertToBlob({ type: "image/png" });
+  }
+
+  toSvg(title) {
+    this.draw();
+    return asSvg(this, title);
   }
 
   /** Marks words with rings and bold labels; the first is the current word. */
@@ -161,6 +248,7 @@ export class WordMap {
     let best = -1;
     let least = (REACH / this.view.scale) ** 2;
     for (let i = 0; i < this.data.x.length; i++) {
+      if (this.isolated && !this.circled.has(i)) continue;
       const distance = (this.data.x[i] - x) ** 2 + (this.data.y[i] - y) ** 2;
       if (distance < least) [least, best] = [distance, i];
     }
@@ -232,6 +320,7 @@ export class WordMap {
     for (let i = 0; i < this.data.x.length; i++) if (inside(polygon, ...this.toScreen(i))) found.push(i);
     this.circled = found.length ? new Set(found) : null;
     this.setLasso(false);
+    this.onSelected();
     this.onLasso(found.map((i) => this.data.words[i]));
   }
 
@@ -271,6 +360,8 @@ export class WordMap {
       this.waiting = null;
       this.draw();
     });
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.onView(), 400);
   }
 
   draw() {
@@ -287,7 +378,10 @@ export class WordMap {
     const style = getComputedStyle(this.container);
     const parts = (style.color.match(/[\d.]+/g) ?? [0, 0, 0]).slice(0, 3).map(Number);
     this.colors = { text: style.color, ground: style.backgroundColor, parts };
-    this.drawLabels(new Boxes(width, height), width, height, closeness);
+    this.drawn = [];
+    if (this.density) drawDensity(ink, this.data, this.view, width, height);
+    const boxes = new Boxes(width, height);
+    this.drawLabels(boxes, width, height, closeness);
     if (this.polygon) this.drawPolygon();
   }
 
@@ -308,6 +402,7 @@ export class WordMap {
       ink.stroke();
     });
     this.marked.forEach((i, rank) => this.drawLabel(boxes, i, rank ? "600 13px" : "700 16px", this.colors.text, rank ? 6 : 9));
+    if (!this.isolated) this.drawRegions(boxes, closeness);
     let placed = 0;
     let tried = 0;
     const size = `${Math.min(13, 11 + closeness / 3)}px`;
@@ -323,6 +418,32 @@ export class WordMap {
     }
   }
 
+  /** Writes what the words of a region are about, over its middle. */
+  drawRegions(boxes, closeness) {
+    const { ink } = this;
+    const { width, height } = this.size();
+    ink.font = "600 15px system-ui, sans-serif";
+    ink.textBaseline = "middle";
+    ink.lineJoin = "round";
+    for (const [x, y, name] of regionsAt(this.data, closeness)) {
+      const long = ink.measureText(name).width;
+      const left = (x - this.view.x) * this.view.scale + width / 2 - long / 2;
+      const middle = height / 2 - (y - this.view.y) * this.view.scale;
+      if (boxes.put(left - 4, middle - 12, long + 8, 24)) this.write(name, left, middle, "600 15px", this.colors.text, 5);
+    }
+  }
+
+  /** Writes text with a halo of the background's color, and remembers it for pictures. */
+  write(word, left, middle, font, color, halo = 3) {
+    const { ink } = this;
+    ink.lineWidth = halo;
+    ink.strokeStyle = this.colors.ground;
+    ink.fillStyle = color;
+    ink.strokeText(word, left, middle);
+    ink.fillText(word, left, middle);
+    this.drawn.push({ word, left, middle, font, color });
+  }
+
   drawLabel(boxes, i, font, color, gap = 6) {
     const { ink } = this;
     const [px, py] = this.toScreen(i);
@@ -333,12 +454,7 @@ export class WordMap {
     const height = Number.parseFloat(font.split(" ").at(-1)) + 3;
     const place = boxes.beside(px, py, this.widths.get(key) + 2, height, gap);
     if (!place) return false;
-    ink.lineWidth = 3;
-    ink.strokeStyle = this.colors.ground;
-    ink.fillStyle = color;
-    const middle = place[1] + height / 2;
-    ink.strokeText(word, place[0] + 1, middle);
-    ink.fillText(word, place[0] + 1, middle);
+    this.write(word, place[0] + 1, place[1] + height / 2, font, color);
     return true;
   }
 

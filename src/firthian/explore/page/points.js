@@ -1,5 +1,4 @@
 // Points on a canvas: by WebGL, which moves 100,000 of them smoothly, or else in 2D.
-import { groupColor, groupRgb } from "./colors.js";
 
 const VERTEX = `#version 300 es
 uniform vec2 center; uniform vec2 stretch; uniform float size;
@@ -58,17 +57,15 @@ export class Points {
     this.buffers = { place: gl.createBuffer(), shade: gl.createBuffer() };
   }
 
-  /** Sets the coordinates (two Float32Arrays) and the group of each point. */
-  set(x, y, groups) {
-    this.data = [x, y, groups];
+  /** Sets the coordinates (two Float32Arrays) and the color of each point (RGB triples). */
+  set(x, y, shades) {
+    this.data = [x, y, shades];
     this.number = x.length;
     if (!this.gl) return;
     const places = new Float32Array(2 * x.length);
-    const shades = new Uint8Array(3 * x.length);
     for (let i = 0; i < x.length; i++) {
       places[2 * i] = x[i];
       places[2 * i + 1] = y[i];
-      shades.set(groupRgb(groups[i]), 3 * i);
     }
     const { gl } = this;
     const fill = (name, data, size, kind, scaled) => {
@@ -104,14 +101,14 @@ export class Points {
     const { flat } = this;
     flat.clearRect(0, 0, width, height);
     if (!this.number) return;
-    const [x, y, groups] = this.data;
+    const [x, y, shades] = this.data;
     const side = size * ratio;
     flat.globalAlpha = opacity;
     for (let i = 0; i < x.length; i++) {
       const left = (x[i] - view.x) * view.scale * ratio + width / 2;
       const top = height / 2 - (y[i] - view.y) * view.scale * ratio;
       if (left < -side || top < -side || left > width || top > height) continue;
-      flat.fillStyle = groupColor(groups[i]);
+      flat.fillStyle = `rgb(${shades[3 * i]} ${shades[3 * i + 1]} ${shades[3 * i + 2]})`;
       flat.fillRect(left - side / 2, top - side / 2, side, side);
     }
   }

@@ -6,14 +6,14 @@ export function read() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
 
-/** Changes parts of the state; `quiet` adds no entry to the browser's history. */
-export function change(changes, quiet = false) {
+/** Changes parts of the state; `quiet` adds no entry to the browser's history, `silent` tells nobody. */
+export function change(changes, quiet = false, silent = false) {
   const next = { ...read(), ...changes };
   for (const key of Object.keys(next)) if (next[key] === "" || next[key] === undefined) delete next[key];
   const hash = `#${new URLSearchParams(next)}`;
   if (hash === location.hash || (hash === "#" && !location.hash)) return;
   history[quiet ? "replaceState" : "pushState"](null, "", hash);
-  notify();
+  if (!silent) notify();
 }
 
 export function listen(listener) {

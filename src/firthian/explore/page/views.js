@@ -23,8 +23,10 @@ export async function neighbors(state, tools) {
   const facts = found.count ? `seen ${found.count.toLocaleString("en")} times, ` : "";
   return [
     h("h2", {}, found.word),
-    h("p", { class: "soft" }, found.composed || `${facts}rank ${found.rank.toLocaleString("en")} in the vocabulary`),
+    h("p", { class: "soft" }, found.composed || `${facts}frequency rank ${found.rank.toLocaleString("en")}`),
+    found.word === state.word ? null : h("p", { class: "soft" }, `Looked up as “${found.word}”, as the corpus was tokenized.`),
     found.neighbors.length ? bars(found.neighbors, { onWord: tools.go }) : h("p", {}, "Its vector is zero, so it has no neighbors."),
+    tools.takeout(`neighbors-${found.word}`, found.neighbors),
   ];
 }
 
@@ -47,7 +49,7 @@ export async function analogy(state, tools) {
   tools.show(parts);
   const found = await ask("analogy", { a: state.a, b: state.b, c: state.c, topn: 12, model: tools.model() }, tools);
   tools.mark([...new Set([found.answers[0]?.word, state.a, state.b, state.c])].filter(Boolean));
-  return [...parts, bars(found.answers, { onWord: tools.go })];
+  return [...parts, bars(found.answers, { onWord: tools.go }), tools.takeout(`analogy-${state.a}-${state.b}-${state.c}`, found.answers)];
 }
 
 export async function pair(state, tools) {
@@ -80,6 +82,7 @@ export async function pair(state, tools) {
     h("p", { class: "figure" }, h("strong", {}, alike.similarity.toFixed(3)), ` ${kind} of ${state.word} and ${state.with}${range}`),
     h("h3", {}, shared.length ? "Shared neighbors" : "They share no near neighbors."),
     bars(shared, { onWord: tools.go }),
+    tools.takeout(`shared-${state.word}-${state.with}`, shared),
   ];
 }
 
@@ -102,32 +105,54 @@ export async function models(state, tools) {
     h("p", { class: "figure" }, h("strong", {}, `${found.shared} of ${found.sides[0].length}`), " neighbors are the same"),
     h("div", { class: "sides" }, column(0), column(1)),
     h("p", { class: "soft" }, "The number is the word's rank in the other model."),
+    tools.takeout(`models-${state.word}`, found.sides.flatMap((side, i) => side.map((item) => ({ model: found.models[i], ...item })))),
   ];
 }
 
 function moved(item, beyond) {
-  if (!item.known) return "unknown";
+  if (!item.known) return "not in vocabulary";
   if (item.other_rank === null) return `> ${beyond}`;
   if (item.other_rank === item.rank) return "same";
   return `${item.other_rank > item.rank ? "↓" : "↑"} ${item.other_rank}`;
 }
 
+const ORDERS = { pmi: "PMI", llr: "log-likelihood ratio", log_odds: "log-odds", count: "frequency" };
+
 export async function contexts(state, tools) {
   if (!tools.hasCounts) return h("p", {}, "Start with ", h("code", {}, "firth explore VECTORS --counts COUNTS"), " to see the contexts of a word.");
   if (!state.word) return welcome(tools);
-  const order = state.order === "count" ? "count" : "pmi";
+  const order = ORDERS[state.order] ? state.order : "pmi";
   const choice = h("select", { id: "order", onChange: (event) => tools.change({ order: event.target.value }) },
-    h("option", { value: "pmi", selected: order === "pmi" }, "strength (PMI)"), h("option", { value: "count", selected: order === "count" }, "frequency"));
-  const found = await ask("contexts", { word: state.word, topn: 40, order }, tools);
-  const items = found.contexts.map((one) => ({ ...one, score: order === "pmi" ? one.pmi : one.count }));
+    Object.entries(ORDERS).map(([value, name]) => h("option", { value, selected: order === value }, name)));
+  const found = await ask("contexts", { word: state.word, topn: 40, order, model: tools.model() }, tools);
+  const items = found.contexts.map((one) => ({ ...one, score: one[order] }));
   tools.mark([state.word, ...items.map((item) => item.word)]);
   return [
     h("h2", {}, `Contexts of “${state.word}”`),
+    h("p", { class: "soft" }, `Counted in ${found.counts}, for the model ${tools.model()}.`),
     h("label", { class: "choice" }, "Order by ", choice),
     items.length ? bars(items, {
-      onWord: tools.go, most: Math.max(...items.map((item) => item.score), 1e-9), digits: order === "pmi" ? 2 : 0,
-      note: (item) => (order === "pmi" ? `${Math.round(item.count).toLocaleString("en")} times` : `PMI ${item.pmi.toFixed(2)}`),
+      onWord: tools.go, most: Math.max(...items.map((item) => item.score), 1e-9), digits: order === "count" ? 0 : order === "llr" ? 1 : 2,
+      note: (item) => (order === "count" ? `PMI ${item.pmi.toFixed(2)}` : `${Math.round(item.count).toLocaleString("en")} times`),
     }) : h("p", {}, "No context word is frequent enough."),
+    tools.takeout(`contexts-${state.word}`, found.contexts),
+  ];
+}
+
+export async function examples(state, tools) {
+  if (!state.word) return welcome(tools);
+  const near = wordField("near (optional)", state.near, tools.model, (word) => tools.change({ near: word }));
+  const form = h("form", { class: "pair", onSubmit: (event) => { event.preventDefault(); tools.change({ near: near.input.value.trim() }); } },
+    near.element, h("button", { type: "submit" }, "Find"));
+  const parts = [h("h2", {}, `“${state.word}” in the corpus`), form];
+  tools.show(parts);
+  const found = await ask("examples", { word: state.word, beside: state.near, topn: 30 }, tools);
+  tools.mark([state.word, state.near].filter(Boolean));
+  const kind = found.complete ? "All examples." : "The first examples that were found.";
+  return [...parts,
+    found.lines.length ? h("p", { class: "soft" }, kind) : h("p", {}, found.complete ? "It does not occur in the corpus." : "Not found in the first part of the corpus."),
+    h("ol", { class: "examples" }, found.lines.map((line) => h("li", {}, line.left, h("mark", {}, line.word), line.right))),
+    tools.takeout(`examples-${state.word}`, found.lines),
   ];
 }
 
@@ -145,21 +170,34 @@ export async function evaluation(state, tools) {
         h("td", {}, row.low === null ? "" : `${row.low.toFixed(2)} – ${row.high.toFixed(2)}`),
         h("td", { title: row.covered === null ? undefined : `${row.covered} of ${row.items}` },
           row.covered === null || !row.items ? "" : `${Math.round((100 * row.covered) / row.items)} %`)))))),
+    tools.takeout(`scores-${found.model}`, found.rows),
   ];
 }
 
 export async function certainty(state, tools) {
-  const found = await ask("uncertain", { topn: 30, model: tools.model() }, tools);
+  if (!tools.models.find((one) => one.name === tools.model())?.uncertainty) {
+    return h("p", {}, "This model has no uncertainty; train one with ", h("code", {}, "firth train -m bayes"), ".");
+  }
+  const known = state.word ? await ask("similarity", { a: state.word, b: state.word, model: tools.model() }, tools).then(() => true, () => false) : false;
+  const found = await ask("uncertain", { topn: 30, model: tools.model(), word: known ? state.word : "" }, tools);
+  const own = found.chosen;
   // Excess is the log ratio of the variance to that of equally frequent words.
   const items = found.words.map((one) => ({ word: one.word, score: Math.exp(one.excess ?? 0), count: one.count }));
-  tools.mark(found.words.map((one) => one.word));
+  tools.mark([...(own.word ? [own.word] : []), ...found.words.map((one) => one.word)]);
+  const facts = own.word ? [
+    h("h2", {}, `How certain is “${own.word}”?`),
+    h("p", { class: "figure" }, h("strong", {}, `± ${Math.round(100 * own.relative)} %`), " relative error of its vector"),
+    h("p", { class: "soft" }, `Seen ${own.count.toLocaleString("en")} times; its uncertainty spreads over ${own.effective_dimensions.toFixed(1)} dimensions.`),
+    h("h3", {}, "Least certain words"),
+  ] : [h("h2", {}, "Least certain words")];
   return [
-    h("h2", {}, "Least certain words"),
+    ...facts,
     h("p", { class: "soft" }, "Variance relative to equally frequent words."),
     bars(items, {
       onWord: tools.go, most: Math.max(...items.map((item) => item.score), 1e-9), digits: 2,
       note: (item) => `seen ${item.count.toLocaleString("en")} times`,
     }),
+    tools.takeout("least-certain", found.words),
     found.log_precisions.length ? [h("h3", {}, "Relevance of the dimensions"),
       h("p", { class: "soft" }, "One square per dimension, the most relevant first; the smallest are practically switched off."), hinton(found.log_precisions)] : null,
   ].flat();

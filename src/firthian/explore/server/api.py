@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
+from firthian.counts.contexts import ORDERS, context_words
 from firthian.errors import FirthianError
-from firthian.explore.contexts import ORDERS, context_words
+from firthian.explore.concordance import concordance
 from firthian.explore.projection import METHODS, ProjectionOptions
-from firthian.explore.server.state import BackgroundJob, ExplorerState, Model
-from firthian.explore.word_map import make_map
+from firthian.explore.server.state import BackgroundJob, ExplorerState, Model, folded
+from firthian.explore.word_map import make_map, map_axes
 from firthian.options import Option
 from firthian.runtime.progress import Progress
 from firthian.vectors import uncertainty
+from firthian.vectors.documents import as_in_corpus
 from firthian.vectors.lookup import explain
 from firthian.vectors.vectors import ANALOGY_METHODS
 
@@ -39,7 +42,7 @@ Topn = Annotated[int, Option("Number of words.", low=1, high=1000)]
 Word = Annotated[str, Option("A word.")]
 Prefix = Annotated[str, Option("The beginning of a word.")]
 AnalogyMethod = Annotated[str, Option("The method.", choices=ANALOGY_METHODS)]
-Order = Annotated[str, Option("Rank by pmi or count.", choices=ORDERS)]
+Order = Annotated[str, Option("Rank by pmi, count, llr or log_odds.", choices=ORDERS)]
 MinCount = Annotated[int, Option("Lowest count.", low=0, high=10**12)]
 
 
@@ -54,10 +57,21 @@ def models(state: ExplorerState) -> dict[str, Any]:
     """Return the open models."""
     return {
         "models": [_facts(model) for model in state.models.values()],
-        "counts": state.counts is not None,
-        "methods": list(METHODS),
+        "counts": bool(state.counts),
+        "corpus": bool(state.corpus),
+        "methods": [{"name": name, "missing": _missing_for(name)} for name in METHODS],
         "limits": {"points": MOST_POINTS, "embedded": MOST_EMBEDDED},
     }
+
+
+#: The libraries of projections, and the extra that installs them.
+_LIBRARIES = {"tsne": ("openTSNE", "viz"), "umap": ("umap", "umap")}
+
+
+def _missing_for(method: str) -> str:
+    """Return why a projection is not available; empty if it is."""
+    library, extra = _LIBRARIES.get(method, ("", ""))
+    return f"pip install 'firthian[{extra}]'" if library and find_spec(library) is None else ""
 
 
 def _facts(model: Model) -> dict[str, Any]:
@@ -75,22 +89,26 @@ def _facts(model: Model) -> dict[str, Any]:
 
 
 def words(state: ExplorerState, prefix: Prefix = "", topn: Topn = 12, model: ModelName = "") -> dict[str, Any]:
-    """Complete a prefix: the most frequent words that start with it, as typed, in lower case or capitalized."""
+    """Complete what was typed: words that begin with it, then words that contain it, whatever their case and accents."""
+    chosen = state.model(model)
+    wanted = folded(prefix)
+    known = chosen.vectors().vocabulary.words
+    begun: list[str] = []
+    within: list[str] = []
     # Words are sorted by frequency, so the first matches are the best.
-    prefixes = tuple({prefix, prefix.lower(), prefix.capitalize()})
-    matches: list[str] = []
-    for word in state.model(model).vectors().vocabulary.words:
-        if word.startswith(prefixes):
-            matches.append(word)
-            if len(matches) == topn:
+    for word, plain in zip(known, chosen.folded(), strict=True):
+        if wanted in plain:
+            (begun if plain.startswith(wanted) else within).append(word)
+            if len(begun) == topn:
                 break
-    return {"prefix": prefix, "words": matches}
+    return {"prefix": prefix, "words": [*begun, *within][:topn]}
 
 
 def neighbors(state: ExplorerState, word: Word, topn: Topn = 20, model: ModelName = "") -> dict[str, Any]:
     """Return the nearest words by cosine, with intervals if the model has them."""
     chosen = state.model(model)
     vectors = chosen.vectors()
+    word = as_in_corpus(vectors, word)
     near: list[dict[str, Any]]
     if uncertainty.has_uncertainty(vectors):
         near = [vars(item) for item in vectors.most_similar_with_intervals(word, topn, level=_LEVEL)]
@@ -161,37 +179,61 @@ def compare(state: ExplorerState, word: Word, first: OneModel, second: OneModel,
 
 
 def contexts(
-    state: ExplorerState, word: Word, topn: Topn = 40, min_count: MinCount = 5, order: Order = "pmi"
+    state: ExplorerState,
+    word: Word,
+    topn: Topn = 40,
+    min_count: MinCount = 5,
+    order: Order = "pmi",
+    model: ModelName = "",
 ) -> dict[str, Any]:
-    """Return the context words of a word in the counts, with their PMI."""
-    if state.counts is None:
-        raise FirthianError("no counts are open", hint="restart the explorer with `counts`")
-    contexts = context_words(state.counts, word, topn, min_count, order)
-    return {"word": word, "order": order, "contexts": [vars(context) for context in contexts]}
+    """Return the context words of a word in the counts of a model, with their measures of association."""
+    name, counts = state.counts.get(state.model(model).name, ("", None))
+    if counts is None:
+        raise FirthianError("no counts are open for this model", hint="restart the explorer with `counts`")
+    found = context_words(counts, word, topn, min_count, order)
+    return {"word": word, "order": order, "counts": name, "contexts": found.to_dict()}
+
+
+def examples(
+    state: ExplorerState,
+    word: Word,
+    beside: Annotated[str, Option("Another word that must stand near.")] = "",
+    topn: Topn = 20,
+) -> dict[str, Any]:
+    """Return lines of the corpus with a word."""
+    if not state.corpus:
+        raise FirthianError("no corpus is open", hint="restart the explorer with `corpus`")
+    found = concordance(state.corpus, word, beside, topn)
+    lines = [{"left": left, "word": middle, "right": right} for left, middle, right in found.lines]
+    return {"word": word, "beside": beside, "lines": lines, "complete": found.complete}
 
 
 def word_map(
     state: ExplorerState,
-    method: Annotated[str, Option("The projection.", choices=METHODS)] = "pca",
+    method: Annotated[str, Option("The projection.", choices=(*METHODS, "axes"))] = "pca",
     limit: Annotated[int, Option("Number of most frequent words.", low=2, high=MOST_POINTS)] = 20_000,
     clusters: Annotated[int, Option("Number of clusters.", low=1, high=50)] = 12,
     model: ModelName = "",
+    x: Annotated[str, Option("Poles of the horizontal axis, for axes: bad:good.")] = "",
+    y: Annotated[str, Option("Poles of the vertical axis, for axes.")] = "",
 ) -> Any:
     """Return a map of the most frequent words; t-SNE and UMAP run as jobs and are cached."""
-    if method != "pca" and limit > MOST_EMBEDDED:
+    if method in ("tsne", "umap") and limit > MOST_EMBEDDED:
         raise FirthianError(f"{method} of {limit:,} words takes too long", hint=f"use at most {MOST_EMBEDDED:,}")
     chosen = state.model(model)
     vectors = chosen.vectors()
 
     def work(progress: Progress) -> dict[str, Any]:
+        if method == "axes":
+            return map_axes(vectors, x, y, limit).to_dict()
         made = make_map(
             vectors, limit=limit, options=ProjectionOptions(method), clusters=clusters, folder=chosen.path,
             progress=progress,
         )  # fmt: skip
         return made.to_dict()
 
-    key = ("map", chosen.name, chosen.generation, method, min(limit, len(vectors)), clusters)
-    answer = _finished(state.jobs.ask(key, work, patience=10 if method == "pca" else 0.5))
+    key = ("map", chosen.name, chosen.generation, method, min(limit, len(vectors)), clusters, x, y)
+    answer = _finished(state.jobs.ask(key, work, patience=10 if method in ("pca", "axes") else 0.5))
     if isinstance(answer, Pending):
         return answer
     return {**answer, "model": chosen.name, "generation": key[2], "total": len(vectors)}
@@ -234,13 +276,19 @@ def _sets_here() -> list[str | Path]:
     return here
 
 
-def uncertain(state: ExplorerState, topn: Topn = 20, min_count: MinCount = 0, model: ModelName = "") -> dict[str, Any]:
+def uncertain(
+    state: ExplorerState, topn: Topn = 20, min_count: MinCount = 0, model: ModelName = "",
+    word: Annotated[str, Option("A word to describe as well.")] = "",
+) -> dict[str, Any]:  # fmt: skip
     """Return the words a Bayesian model is least certain of, and the relevance of its dimensions."""
     vectors = state.model(model).vectors()
     least_certain = uncertainty.least_certain(vectors, topn, min_count, at_equal_count=True)
     stored = vectors.provenance.stats.get("log_precisions", [])
     precisions = [float(value) for value in stored if isinstance(value, int | float) and np.isfinite(value)]
-    return {"words": [word.to_dict() for word in least_certain], "log_precisions": sorted(precisions)[:2000]}
+    chosen = vectors.uncertainty(as_in_corpus(vectors, word)).to_dict() if word else {}
+    return {
+        "words": [word.to_dict() for word in least_certain], "log_precisions": sorted(precisions)[:2000], "chosen": chosen
+    }  # fmt: skip
 
 
 def _finished(job: BackgroundJob) -> Any:
@@ -255,5 +303,5 @@ def _finished(job: BackgroundJob) -> Any:
 HANDLERS: dict[str, Callable[..., Any]] = {
     "/api/models": models, "/api/words": words, "/api/neighbors": neighbors, "/api/analogy": analogy,
     "/api/similarity": similarity, "/api/compare": compare, "/api/contexts": contexts, "/api/map": word_map,
-    "/api/evaluation": evaluation, "/api/uncertain": uncertain,
+    "/api/evaluation": evaluation, "/api/uncertain": uncertain, "/api/examples": examples,
 }  # fmt: skip

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from firthian._version import __version__
 from firthian.errors import FirthianError, UnknownWordError, require
 from firthian.explore.server.api import HANDLERS, Pending
+from firthian.explore.server.connections import connection_class
 from firthian.explore.server.parameters import is_required, read_parameters, schema
 from firthian.explore.server.security import Gate, Hosts, check_binding, refuse
 from firthian.explore.server.state import ExplorerState
@@ -25,12 +26,19 @@ log = logging.getLogger("firthian.explore")
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
-#: Request headers beyond this size close the connection, since they are held in memory.
+#: Longer heads of requests are refused, since they are held in memory.
 _LONGEST_REQUEST = 64 * 2**10
 
 
-def make_app(state: ExplorerState, *, hosts: Hosts | None = None, token: str | None = None, root_path: str = "") -> Any:
-    """Build the ASGI application."""
+def make_app(
+    state: ExplorerState,
+    *,
+    hosts: Hosts | None = None,
+    token: str | None = None,
+    root_path: str = "",
+    framed: bool = False,
+) -> Any:
+    """Build the ASGI application; ``framed`` allows pages of this machine, such as notebooks, to show it in a frame."""
     require("starlette", "web")
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
@@ -52,7 +60,9 @@ def make_app(state: ExplorerState, *, hosts: Hosts | None = None, token: str | N
 
     app = Starlette(routes=routes, exception_handlers={HTTPException: on_http_error, Exception: on_any_error})
     app.router.redirect_slashes = False
-    return Gate(GZipMiddleware(app, minimum_size=2048, compresslevel=4), hosts or Hosts("127.0.0.1"), token, root_path)
+    return Gate(
+        GZipMiddleware(app, minimum_size=2048, compresslevel=4), hosts or Hosts("127.0.0.1"), token, root_path, framed
+    )
 
 
 def page_files() -> dict[str, tuple[bytes, str]]:
@@ -106,7 +116,8 @@ def _json(value: Any, status: int = 200) -> Any:
 def serve(
     paths: Sequence[str],
     *,
-    counts: str | None = None,
+    counts: str | Sequence[str] | None = None,
+    corpus: Sequence[str] = (),
     host: str = "127.0.0.1",
     port: int = 8642,
     token: str | None = None,
@@ -115,14 +126,38 @@ def serve(
     ready: Any = None,
 ) -> None:
     """Serve until interrupted; ``ready(url)`` is called when the page can be opened. Port 0 picks a free one."""
+    server, bound = _prepare(paths, counts, corpus, host, port, token, root_path, allow_hosts, ready)
+    server.run(sockets=[bound])
+
+
+def start(paths: Sequence[str], *, counts: str | None = None, ready: Any = None) -> Any:
+    """Serve in a thread, to pages of notebooks on this machine, until the result's ``should_exit`` is set."""
+    server, bound = _prepare(paths, counts, (), "127.0.0.1", 0, None, "", (), ready, framed=True)
+    threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True).start()
+    return server
+
+
+def _prepare(
+    paths: Sequence[str],
+    counts: str | Sequence[str] | None,
+    corpus: Sequence[str],
+    host: str,
+    port: int,
+    token: str | None,
+    root_path: str,
+    allow_hosts: Iterable[str],
+    ready: Any,
+    framed: bool = False,
+) -> tuple[Any, socket.socket]:
+    """Open the models and bind the port; return the server, which does not run yet, and its socket."""
     uvicorn = require("uvicorn", "web")
     check_binding(host, token)
     root_path = check_root_path(root_path)
-    state = ExplorerState(paths, counts)
-    app = make_app(state, hosts=Hosts(host, allow_hosts), token=token, root_path=root_path)
+    state = ExplorerState(paths, counts, corpus)
+    app = make_app(state, hosts=Hosts(host, allow_hosts), token=token, root_path=root_path, framed=framed)
     bound = _bind(host, port)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, http="h11", ws="none", lifespan="off",
+        app, log_level="warning", access_log=False, server_header=False, http=connection_class(), ws="none", lifespan="off",
         h11_max_incomplete_event_size=_LONGEST_REQUEST, limit_concurrency=500, timeout_keep_alive=10,
     )  # fmt: skip
     server = uvicorn.Server(config)
@@ -130,7 +165,7 @@ def serve(
     if ready is not None:
         name = f"[{host}]" if ":" in host else "127.0.0.1" if host == "0.0.0.0" else host
         ready(f"http://{name}:{bound.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else ""))
-    server.run(sockets=[bound])
+    return server, bound
 
 
 def check_root_path(path: str) -> str:

@@ -35,6 +35,14 @@ HEADERS = {
 }
 
 
+def framed_headers() -> dict[str, str]:
+    """Return the headers of a page that notebooks on this machine may show in a frame."""
+    local = "http://localhost:* http://127.0.0.1:* https://localhost:* vscode-webview:"
+    headers = {name: value for name, value in HEADERS.items() if name != "X-Frame-Options"}
+    policy = headers["Content-Security-Policy"].replace("frame-ancestors 'none'", f"frame-ancestors {local}")
+    return {**headers, "Content-Security-Policy": policy, "Cross-Origin-Resource-Policy": "cross-origin"}
+
+
 def is_loopback(host: str) -> bool:
     """Return whether a host is reachable from this machine only.
 
@@ -83,11 +91,14 @@ class Hosts:
 class Gate:
     """ASGI middleware: strips the proxy's path, checks Host, origin, length and token, and adds security headers."""
 
-    def __init__(self, app: Any, hosts: Hosts, token: str | None = None, root_path: str = "") -> None:
+    def __init__(
+        self, app: Any, hosts: Hosts, token: str | None = None, root_path: str = "", framed: bool = False
+    ) -> None:
         self.app = app
         self.hosts = hosts
         self.token = token
         self.root_path = root_path
+        self.headers = framed_headers() if framed else HEADERS
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on, or refuse it."""
@@ -103,7 +114,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 message["headers"] = [
                     *message.get("headers", []),
-                    *((name.lower().encode(), value.encode()) for name, value in HEADERS.items()),
+                    *((name.lower().encode(), value.encode()) for name, value in self.headers.items()),
                 ]
             await send(message)
 

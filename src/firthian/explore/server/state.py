@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError, suggest
 from firthian.runtime.progress import Progress
+from firthian.text.readers import Files
 from firthian.vectors.formats import open_vectors
 from firthian.vectors.vectors import Vectors
 
@@ -30,6 +32,18 @@ _MOST_UNFINISHED = 32
 _MOST_FINISHED = 12
 
 
+def folded(word: str) -> str:
+    """Return a word without case and accents, for search.
+
+    >>> folded("Király"), folded("ŁÓDŹ")
+    ('kiraly', 'łodz')
+    """
+    if word.isascii():
+        return word.lower()
+    parts = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(part for part in parts if not unicodedata.combining(part))
+
+
 class Model:
     """Vectors at a path, reopened when they change on disk."""
 
@@ -43,6 +57,7 @@ class Model:
         self._lock = threading.Lock()
         self._stamp = _stamp(path)
         self._truncated = False
+        self._folded: tuple[int, list[str]] = (0, [])
         #: The last readable vectors; use ``vectors()`` to access their numbers.
         self.opened = open_vectors(path)
 
@@ -52,6 +67,13 @@ class Model:
         if self._truncated:
             raise FirthianError(f"{self.name} was truncated on disk", hint="write it again; it will be reloaded")
         return self.opened
+
+    def folded(self) -> list[str]:
+        """Return the words without case and accents, in the order of the vocabulary."""
+        vectors = self.vectors()
+        if self._folded[0] != self.generation:
+            self._folded = self.generation, list(map(folded, vectors.vocabulary.words))
+        return self._folded[1]
 
     def refresh(self) -> None:
         """Reopen the vectors if they changed on disk."""
@@ -160,14 +182,29 @@ class BackgroundJobs:
 class ExplorerState:
     """All models by name, and optionally the counts they were trained on."""
 
-    def __init__(self, paths: Sequence[str | Path], counts: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        counts: str | Path | Sequence[str | Path] | None = None,
+        corpus: Sequence[str] = (),
+    ) -> None:
         if not paths:
             raise FirthianError("there are no vectors to explore", hint="pass at least one folder or file")
         self.models: dict[str, Model] = {}
         for path in map(Path, paths):
             name = _unique(path, self.models)
             self.models[name] = Model(name, path)
-        self.counts = Counts.load(counts, verify=False) if counts is not None else None
+        given = [counts] if isinstance(counts, str | Path) else list(counts or ())
+        if len(given) not in (0, 1, len(self.models)):
+            message = f"{len(given)} counts folders for {len(self.models)} models"
+            raise FirthianError(message, hint="pass `counts` once for all, or once per model, in the same order")
+        opened = [(_unique(Path(path), {}), Counts.load(path)) for path in given]
+        #: The counts of each model, by its name, with the name of their folder.
+        self.counts = dict(zip(self.models, opened * (len(self.models) if len(opened) == 1 else 1), strict=False))
+        #: Files with the text, for examples.
+        self.corpus = list(corpus)
+        if self.corpus:
+            Files(self.corpus)
         self.jobs = BackgroundJobs()
 
     def model(self, name: str | None) -> Model:

@@ -252,7 +252,9 @@ class StreamedLogistic(Likelihood):
     batch_tokens: Annotated[
         int, Option("approximate tokens per batch; up to a million, at most 4 MB of text", low=1)
     ] = 2_000_000
-    population: Annotated[int, Option("tokens of the text this one is a part of; 0: this is all", low=0)] = 0
+    population: Annotated[
+        int, Option("tokens of the text this one is a part of; 0: this is all", low=0, high=10**15)
+    ] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

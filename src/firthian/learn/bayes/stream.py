@@ -15,7 +15,8 @@ from firthian.arrays import Array
 from firthian.counts.counting import CountJob, count
 from firthian.counts.counts import Counts
 from firthian.disk.artifact import ArtifactKind
-from firthian.disk.atomic import check_parent, locked, new_folder
+from firthian.disk.atomic import check_parent, new_folder
+from firthian.disk.locks import locked
 from firthian.disk.stopping import Stop
 from firthian.disk.tensors import damage
 from firthian.errors import FirthianError
@@ -25,7 +26,7 @@ from firthian.learn.bayes.streaming import OnlinePosterior, StochasticSweeps, on
 from firthian.learn.recipe import Recipe
 from firthian.learn.train import check_auto, with_provenance
 from firthian.options import check_all, declared
-from firthian.runtime.progress import Progress, Silent
+from firthian.runtime.progress import Progress, usual_progress
 from firthian.runtime.run import Run
 from firthian.text.readers import Corpus, Documents
 from firthian.text.spool import NoWordsError
@@ -340,7 +341,7 @@ def follow(
     # Fail now rather than after hours of work.
     check_parent(Path(folder))
     with locked(Path(folder), kind=".stream"):
-        return _follow(corpus, Path(folder), settings, workers, progress or Silent(), stop or Stop())
+        return _follow(corpus, Path(folder), settings, workers, progress or usual_progress(), stop or Stop())
 
 
 def _follow(

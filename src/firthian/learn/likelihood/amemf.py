@@ -20,7 +20,7 @@ from firthian.learn.likelihood.model import Factors, Side
 from firthian.learn.likelihood.pairs import SeenPairs
 from firthian.learn.likelihood.semf import SupervisedEMF, teach_metric
 from firthian.learn.likelihood.updates import Update
-from firthian.learn.linalg.tall import eigh, inner
+from firthian.learn.linalg.tall import eigh, weighted_gram
 from firthian.learn.recipe import Combine
 from firthian.learn.solver import Solution
 from firthian.options import Option
@@ -87,7 +87,7 @@ class InnerLoop(Update):
         """Minimize over ``side.left``."""
         losses.check_dense(len(side.right), side.right.shape[1], run)
         share = side.right_share / side.right_share.sum()
-        values, axes = eigh(inner(side.right, share.astype(np.float32)[:, np.newaxis] * side.right, run))
+        values, axes = eigh(weighted_gram(side.right, share, run)[1])
         values = np.maximum(values, 0) + max(FLOOR * float(values.mean()), 1e-12)
         values += ridge / max(float(side.events.mean()), 1e-12)
         inverse = ((axes / values) @ axes.T).astype(np.float32)

@@ -14,7 +14,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.learn.likelihood.model import Side
-from firthian.learn.linalg.tall import inner, times_small
+from firthian.learn.linalg.tall import times_small, weighted_gram
 from firthian.runtime.memory import check_fits
 from firthian.runtime.run import Run
 
@@ -30,6 +30,9 @@ DENSE_ARRAYS = 5
 #: Gauss-Hermite quadrature over a standard normal distribution.
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(12)
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+
+#: Numbers of 32 bits in a vector register.
+REGISTER = 8
 
 _ZEROS = 0x2E50
 
@@ -247,10 +250,9 @@ def check_dense(words: int, dimension: int, run: Run) -> None:
 
 def _moments(side: Side, run: Run) -> tuple[float, Array, Array, Array]:
     """Return sum q_j, sum q_j c_j, the rows times sum q_j c_j c_j', and each row's sums of q_j, q_j·s and q_j·s²."""
-    weighted = side.right_share.astype(np.float32)[:, np.newaxis] * side.right
-    ones = np.ones((len(side.right), 1), dtype=np.float32)
-    total, first = float(side.right_share.sum()), inner(ones, weighted, run)[0]
-    image = times_small(side.left, inner(side.right, weighted, run), run)
+    total = float(side.right_share.sum())
+    first, gram = weighted_gram(side.right, side.right_share, run)
+    image = times_small(side.left, gram, run)
     moments = np.empty((len(side.left), 3))
     moments[:, 0] = total
 
@@ -294,14 +296,36 @@ def _sum_seen(
         from firthian.kernels.binomial import binomial_rows
 
         binomial_rows(
-            (pairs.indptr, pairs.indices, pairs.values), (side.left, side.right), (side.left_share, right_share),
+            (pairs.indptr, pairs.indices, pairs.values), (side.left, *coded), (side.left_share, right_share),
             (given_moments, NODES, NODE_WEIGHTS), (active_rows, value, slope), begin, end, vectors, sums,
         )  # fmt: skip
 
-    right_share = side.right_share.astype(np.float32)
-    block = plain_binomial if subtracted == "QUADRATIC" and _is_plain_binomial(side) else any_family
+    block = any_family
+    if subtracted == "QUADRATIC" and _is_plain_binomial(side):
+        block, right_share, coded = plain_binomial, side.right_share.astype(np.float32), encode(side.right, run)
     run.over_rows(block, len(side.left), ROWS_AT_ONCE, writes=[vectors] if slope else [], updates=[sums])
     return vectors, sums
+
+
+def encode(rows: Array, run: Run) -> tuple[Array, Array]:
+    """Return rows as integers of 16 bits, padded with zeros to whole vector registers, and the scale of each column.
+
+    >>> integers, scales = encode(np.array([[1.0, -2.0], [0.5, 0.0]], dtype=np.float32), Run())
+    >>> integers.shape, (integers[:, :2] * scales).round(4).tolist()
+    ((2, 8), [[1.0, -2.0], [0.5, 0.0]])
+    """
+    integers = np.zeros((len(rows), -(-rows.shape[1] // REGISTER) * REGISTER), dtype=np.int16)
+    parts = run.over_rows(lambda a, b: np.abs(rows[a:b]).max(axis=0), len(rows), here=True)
+    scales = np.max(parts, axis=0) / np.float32(np.iinfo(np.int16).max)
+    inverse = 1 / np.where(scales > np.finfo(np.float32).tiny, scales, np.float32(1))
+
+    def fill(begin: int, end: int) -> None:
+        # rows that are not finite have scales that are not finite either: the objective says so
+        with np.errstate(invalid="ignore"):
+            integers[begin:end, : rows.shape[1]] = np.rint(rows[begin:end] * inverse).astype(np.int16)
+
+    run.over_rows(fill, len(rows), here=True)
+    return integers, scales
 
 
 def _is_plain_binomial(side: Side) -> bool:

@@ -50,6 +50,9 @@ SMALLEST_COUNT = 1e-2
 #: Tolerance of the initial eigenvectors, and the most products per eigenvector: rough ones will do.
 START_TOLERANCE, START_PRODUCTS = 0.2, 4
 
+#: Pairs of a task that needs little time for each.
+PAIRS_AT_ONCE = 1 << 18
+
 _UNSEEN_CELLS = 0x0CE1
 
 #: Which factor a half sweep fits.
@@ -347,7 +350,14 @@ def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
     Eigenvalues are ranked by magnitude: the negative ones belong to words that replace each other, and carry syntax.
     """
     model = WeightedPMI(counts, run)
-    values = model.targets * (0.5 + 0.5 * model.weights)
+    values = model.weights
+
+    def fill(begin: int, end: int) -> None:
+        part = slice(begin, end)
+        values[part] = model.targets[part] * (np.float32(0.5) + np.float32(0.5) * model.weights[part])
+
+    run.over_rows(fill, values.size, PAIRS_AT_ONCE, here=True)
+    del model.targets
     shape = (model.words, model.words)
     operator = SparseOperator(model.indptr, model.indices, values, shape, symmetric=True)
     eigenvalues, vectors = top_eigen(
@@ -359,7 +369,13 @@ def spectral_words(counts: Counts, run: Run, dimension: int) -> Array:
         products=START_PRODUCTS * dimension,
         name="start",
     )
-    vectors = vectors * (np.abs(eigenvalues) ** START_POWER).astype(np.float32)
-    lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))
-    scale = np.where(lengths > 1e-12, START_LENGTH / np.maximum(lengths, 1e-12), 0.0)
-    return np.ascontiguousarray(vectors * scale, dtype=np.float32)
+    powers = (np.abs(eigenvalues) ** START_POWER).astype(np.float32)
+
+    def scale(begin: int, end: int) -> None:
+        rows = vectors[begin:end]
+        rows *= powers
+        lengths = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
+        rows *= np.where(lengths > 1e-12, START_LENGTH / np.maximum(lengths, 1e-12), 0.0).astype(np.float32)
+
+    run.over_rows(scale, len(vectors), here=True)
+    return vectors

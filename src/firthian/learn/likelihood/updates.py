@@ -13,7 +13,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.learn.likelihood.losses import ROWS_AT_ONCE, Gradient, Loss
 from firthian.learn.likelihood.model import Side
-from firthian.learn.linalg.tall import BLOCK, eigh, inner, times_small
+from firthian.learn.linalg.tall import BLOCK, eigh, times_small, weighted_gram
 from firthian.runtime.run import Run
 
 #: How often a row's step is halved before the row stays where it was.
@@ -78,7 +78,9 @@ class Preconditioned(Update):
         if self.needs_value:
             self._search(side, gradient, direction, bias, loss, run, turn, ridge)
             return
-        np.subtract(side.left, direction, out=side.left)
+        run.over_rows(
+            lambda a, b: np.subtract(side.left[a:b], direction[a:b], out=side.left[a:b]), len(direction), here=True
+        )
         if bias is not None:
             side.left_bias[:] -= bias
 
@@ -86,7 +88,7 @@ class Preconditioned(Update):
         """Return ``(damping·M + floor + ridge/mass)⁻¹·g/mass`` for each row."""
         mass = np.maximum(mass, 1e-12)
         share = side.right_share / side.right_share.sum()
-        gram = inner(side.right, share.astype(np.float32)[:, np.newaxis] * side.right, run)
+        gram = weighted_gram(side.right, share, run)[1]
         values, axes = eigh(self.damping * gram)
         curvatures, axes = np.maximum(values, 0) + self.floor, np.ascontiguousarray(axes, dtype=np.float32)
         out = np.empty_like(side.left)
@@ -156,7 +158,7 @@ class ConjugateGradients(Update):
 
         pairs, dimension = side.pairs, side.left.shape[1]
         share = side.right_share / max(float(side.right_share.sum()), 1e-300)
-        values, axes = eigh(inner(side.right, share.astype(np.float32)[:, np.newaxis] * side.right, run))
+        values, axes = eigh(weighted_gram(side.right, share, run)[1])
         scale = np.sqrt(np.maximum(values, 0) + max(VARIANCE_FLOOR * float(values.mean()), 1e-12))
         right = np.zeros((len(side.right), dimension + 1), dtype=np.float32)
         right[:, :dimension] = times_small(side.right, axes / scale, run)

@@ -204,7 +204,8 @@ class _Search:
                 narrow = block.shape[1] <= BLOCK_COLUMNS
                 if self.width == self.capacity or not narrow:
                     break
-                block = self._outside(self.image[:, self.width - block.shape[1] : self.width])
+                old = self.width - block.shape[1]
+                block = self._outside(self.image[:, old : self.width], self.small[: self.width, old : self.width])
             if self.width < self.rank and narrow:
                 continue
             values, turn = self._ritz()
@@ -244,10 +245,13 @@ class _Search:
     def _random(self, columns: int) -> Array:
         return self.generator.standard_normal((self.size, columns), dtype=np.float32)
 
-    def _outside(self, directions: Array) -> Array:
-        """Return the part of directions outside the basis; if there is none, the space is invariant: add random ones."""
+    def _outside(self, directions: Array, shares: Array | None = None) -> Array:
+        """Return the part of directions outside the basis, in which they have the ``shares``, if these are known.
+
+        If there is none, the space is invariant: add random ones.
+        """
         known, room = self.basis[:, : self.width], self.capacity - self.width
-        block = orthonormal(directions, self.run, known)[:, :room]
+        block = orthonormal(directions, self.run, known, shares=shares)[:, :room]
         if block.shape[1] == 0:
             block = orthonormal(self._random(min(BLOCK_COLUMNS, room)), self.run, known)
         return block
@@ -276,8 +280,15 @@ class _Search:
         return residual, lengths(residual, self.run)
 
     def _vectors(self, values: Array, leading: Array) -> Array:
-        basis, image = self.basis[:, : self.width], self.image[:, : self.width]
-        return _one_more_product(times_small(basis, leading, self.run), times_small(image, leading, self.run), values)
+        leading = np.ascontiguousarray(leading, dtype=np.float32)
+        out = np.empty((self.size, values.size), dtype=np.float32)
+
+        def fill(first: int, last: int) -> None:
+            basis, image = self.basis[first:last, : self.width], self.image[first:last, : self.width]
+            out[first:last] = _one_more_product(basis @ leading, image @ leading, values)
+
+        self.run.over_rows(fill, self.size, here=True)
+        return out
 
     def _strongest(self, residual: Array) -> Array:
         """Return the first left singular vectors of the residuals."""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from firthian.arrays import Array
+from firthian.arrays import Array, aligned
 from firthian.learn.linalg.tall import inner, times_small
 from firthian.runtime.executor import constant
 from firthian.runtime.run import Run
@@ -60,11 +60,12 @@ class SparseOperator:
         """Return ``A @ dense``, blocks of rows in parallel."""
         from firthian.kernels.sparse import times_dense
 
-        dense = np.ascontiguousarray(dense, dtype=np.float32)
+        lined = aligned(dense.shape, np.float32)
+        lined[...] = dense
         out = np.empty((self.shape[0], dense.shape[1]), dtype=np.float32)
         indptr, indices, values = self.indptr, self.indices, self.values
         run.over_rows(
-            lambda first, last: times_dense(indptr, indices, values, dense, first, last, out),
+            lambda first, last: times_dense(indptr, indices, values, lined, first, last, out),
             self.shape[0],
             ROWS_AT_ONCE,
             writes=[out],

@@ -14,6 +14,9 @@ from firthian.runtime.run import Run, one_blas_thread
 #: Rows of one partial product.
 BLOCK = 2048
 
+#: Columns that a pass of ``orthonormal`` shortens by no more than this need no other pass.
+SHORTER = 10.0
+
 
 def inner(left: Array, right: Array, run: Run) -> Array:
     """Return ``left.T @ right`` in float64: blocks of rows in the type of the arrays, their sum in double precision.
@@ -25,6 +28,26 @@ def inner(left: Array, right: Array, run: Run) -> Array:
     for part in run.over_rows(lambda a, b: left[a:b].T @ right[a:b], left.shape[0], BLOCK, here=True):
         total += part
     return total
+
+
+def weighted_gram(tall: Array, weights: Array, run: Run) -> tuple[Array, Array]:
+    """Return ``sum_j w_j c_j`` and ``sum_j w_j c_j c_j'`` over rows c_j, in float64.
+
+    >>> weighted_gram(np.ones((3, 1), dtype=np.float32), np.array([1, 2, 3]), Run())
+    (array([6.]), array([[6.]]))
+    """
+    weights = weights.astype(np.float32)
+
+    def sums(first: int, last: int) -> tuple[Array, Array]:
+        rows, share = tall[first:last], weights[first:last]
+        return share @ rows, rows.T @ (share[:, np.newaxis] * rows)
+
+    parts = run.over_rows(sums, len(tall), BLOCK, here=True)
+    first, second = np.zeros(tall.shape[1]), np.zeros((tall.shape[1], tall.shape[1]))
+    for vector, matrix in parts:
+        first += vector
+        second += matrix
+    return first, second
 
 
 def times_small(tall: Array, small: Array, run: Run) -> Array:
@@ -56,27 +79,35 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
-def orthonormal(tall: Array, run: Run, against: Array | None = None, cut: float = 1e-5) -> Array:
+def orthonormal(
+    tall: Array, run: Run, against: Array | None = None, cut: float = 1e-5, shares: Array | None = None
+) -> Array:
     """Return an orthonormal basis of the columns, orthogonal to the orthonormal columns of ``against``.
 
     Directions of relative length below ``cut`` are rounding noise and are dropped, so the basis may be narrower
-    than ``tall``. Each pass applies the inverse square root of the Gram matrix; the second corrects the first's rounding.
+    than ``tall``. A pass subtracts the shares of ``against`` (``shares``, if they are known already) and applies the inverse
+    square root of the Gram matrix. Where much cancels, rounding errors grow, and another pass corrects them.
     """
     basis = np.array(tall, dtype=np.float32)
     before = lengths(basis, run)
     for attempt in range(3):
         if against is not None and against.shape[1] > 0:
-            subtract_product(basis, against, inner(against, basis, run), run)
-        length = lengths(basis, run)
+            known = shares if shares is not None and attempt == 0 else inner(against, basis, run)
+            subtract_product(basis, against, known, run)
+        gram = inner(basis, basis, run)
+        length = np.sqrt(gram.diagonal())
         alive = length > (np.maximum(cut * before, 1e-30) if attempt == 0 else 0.1)
-        basis = np.ascontiguousarray(basis[:, alive])
-        if basis.shape[1] == 0:
-            return basis
+        if not alive.all():
+            basis = np.ascontiguousarray(basis[:, alive])
+            if basis.shape[1] == 0:
+                return basis
         scale = 1 / length[alive]
-        gram = inner(basis, basis, run) * scale * scale[:, np.newaxis]
-        values, vectors = eigh(gram)
+        values, vectors = eigh(gram[np.ix_(alive, alive)] * scale * scale[:, np.newaxis])
         kept = values > values[-1] * (cut if attempt == 0 else 1e-3)
         basis = times_small(basis, scale[:, np.newaxis] * vectors[:, kept] / np.sqrt(values[kept]), run)
+        # Parlett's "twice is enough": errors grow by what a pass shortens, here at most by SHORTER squared.
+        if kept.all() and (before[alive] <= SHORTER * length[alive]).all() and values[-1] <= SHORTER**2 * values[0]:
+            return basis
         before = np.ones(basis.shape[1])
     return basis
 

@@ -14,6 +14,7 @@ import numpy as np
 from firthian.arrays import Array, on_pattern
 from firthian.counts.counts import Counts
 from firthian.errors import FirthianError
+from firthian.learn.linalg.operators import ROWS_AT_ONCE
 from firthian.options import Option
 from firthian.runtime.executor import constant
 from firthian.runtime.run import Run
@@ -45,7 +46,7 @@ class WeightedPMI:
         self.scale = Scale(kappa, _root_at(values, round(cut * self.words**2), weight_power), weight_power)
         self.targets = np.empty(values.size, dtype=np.float32)
         self.weights = np.empty(values.size, dtype=np.float32)
-        run.over_rows(lambda first, last: self._fill(values, first, last), self.words, here=True)
+        self._fill(values)
         if counts.options.context != "both":
             self._symmetrize(self.words)
         self.indptr, self.indices = constant(self.indptr), constant(self.indices)
@@ -59,15 +60,18 @@ class WeightedPMI:
         total = self.counts.total
         return {ROW_SHARES: self.counts.row_sums / total, COLUMN_SHARES: self.counts.column_sums / total}
 
-    def _fill(self, values: Array, first: int, last: int) -> None:
-        counts = self.counts
-        low, high = int(self.indptr[first]), int(self.indptr[last])
-        rows = np.repeat(np.arange(first, last), np.diff(self.indptr[first : last + 1]))
-        columns = self.indices[low:high]
-        value = values[low:high].astype(np.float64)
-        expected = counts.row_sums[rows] * (counts.column_sums[columns] / counts.total)
-        self.targets[low:high] = self.scale.targets(value, expected)
-        self.weights[low:high] = np.where(rows == columns, 0.0, self.scale.weights(value))
+    def _fill(self, values: Array) -> None:
+        from firthian.kernels.pmi import weighted_pmi
+
+        counts, targets, weights = self.counts, self.targets, self.weights
+        pairs = self.indptr.astype(np.int64, copy=False), self.indices.astype(np.int32, copy=False), values
+        marginals = np.asarray(counts.row_sums), counts.column_sums / counts.total
+        scale = float(self.scale.kappa), float(self.scale.cut_root), float(self.scale.weight_power)
+
+        def fill(first: int, last: int) -> None:
+            weighted_pmi(pairs, marginals, scale, first, last, targets, weights)
+
+        self.run.over_rows(fill, self.words, ROWS_AT_ONCE, here=True)
 
     def _symmetrize(self, words: int) -> None:
         """Replace (W, G) by the mean weight and the weighted mean target of both directions.
@@ -111,4 +115,6 @@ def _corner(counts: Counts, words: int) -> tuple[Array, Array, Array]:
 def _root_at(values: Array, pairs: int, power: float) -> float:
     """Return X^power of the pair of rank ``pairs``, so that at least one pair has weight 1."""
     rank = min(max(pairs, 1), values.size)
+    if rank == values.size:
+        return float(values.min() ** power)
     return float(np.partition(values, values.size - rank)[values.size - rank] ** power)

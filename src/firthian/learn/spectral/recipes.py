@@ -35,6 +35,7 @@ SPECTRAL = (
         "lsa", "latent semantic analysis of contexts: log-entropy weights, singular vectors",
         "Deerwester et al. 1990; Dumais 1991",
         f"{HERE}.association:LogEntropy", _SVD, fixed={"normalize": False}, memory=_SEARCH.plus(pair=24),
+        aliases=("lsi",),
     ),
     Recipe(
         "hpca", "Hellinger PCA: principal components of square roots of context probabilities", "Lebret and Collobert 2014",

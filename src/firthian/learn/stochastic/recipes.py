@@ -19,6 +19,6 @@ STOCHASTIC = (
         "sgns-sgd", "skip-gram (or CBOW) with negative sampling by stochastic gradient on the text",
         "Mikolov, Sutskever, Chen, Corrado and Dean 2013",
         f"{HERE}.skipgram:SkipGram", f"{HERE}.skipgram:StochasticGradient",
-        source="tokens", memory=Memory(word_dim=16, word=400, token=75, batch=1_790_000),
+        aliases=("word2vec",), source="tokens", memory=Memory(word_dim=16, word=400, token=75, batch=1_790_000),
     ),
 )  # fmt: skip

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from firthian.disk.atomic import is_counts_folder
+from firthian.disk.opening import open_regular
 from firthian.errors import FirthianError, from_os_error, suggest
 from firthian.text.compression import COMPRESSED_SUFFIXES
 from firthian.text.files import open_bytes
@@ -18,8 +19,8 @@ from firthian.vectors.formats import fasttext_bin, gensim, npz, parquet, spacy, 
 from firthian.vectors.formats.base import DUPLICATES, Format, is_ours
 from firthian.vectors.vectors import Vectors
 
-if TYPE_CHECKING:
-    from firthian.counts.counts import Counts
+#: Rows that are checked at a time.
+_ROWS = 1 << 16
 
 #: Our own folder keeps everything: contexts, extras, provenance, state, sparse rows.
 FOLDER = Format(
@@ -104,7 +105,7 @@ def sniff(path: str | os.PathLike[str]) -> Format:
 def _head(source: Path) -> bytes:
     """Return the first bytes of a file, decompressed; raise if it is of a kind that is not read."""
     try:
-        with source.open("rb") as file:
+        with open_regular(source) as file:
             raw = file.read(8)
     except OSError as error:
         raise from_os_error(error) from error
@@ -115,8 +116,8 @@ def _head(source: Path) -> bytes:
         return stream.read(word2vec.HEAD_BYTES)
 
 
-def load(path: str | os.PathLike[str]) -> Counts | Vectors:
-    """Open a folder of counts or vectors, or a file of vectors in any format.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Open a folder of counts or vectors, or a file of vectors in any format; return ``Counts`` or ``Vectors``.
 
     >>> import firthian as ft
     >>> ft.load("nowhere")
@@ -131,10 +132,10 @@ def load(path: str | os.PathLike[str]) -> Counts | Vectors:
     return read_vectors(path)
 
 
-def open_vectors(path: str | os.PathLike[str]) -> Vectors:
+def open_vectors(path: str | os.PathLike[str], verify: bool = False) -> Vectors:
     """Open vectors in any format; raise if the path holds counts."""
     refuse_counts(path)
-    return read_vectors(path)
+    return read_vectors(path, verify=verify)
 
 
 def refuse_counts(path: str | os.PathLike[str]) -> None:
@@ -144,13 +145,14 @@ def refuse_counts(path: str | os.PathLike[str]) -> None:
 
 
 def read_vectors(
-    path: str | os.PathLike[str], format: str | None = None, *, duplicates: str = DUPLICATES[0]
+    path: str | os.PathLike[str], format: str | None = None, *, duplicates: str = DUPLICATES[0], verify: bool = False
 ) -> Vectors:
     """Read vectors from a file or folder in any format; ``format`` names it, by default its content decides.
 
     Text and word2vec's binary format may be compressed. Unambiguous mistakes of a file are repaired, and
     ``provenance.source["repaired"]`` counts them; others raise an error that names the place. A word with two different
-    vectors is an error; with ``duplicates="first"`` its first vector is kept.
+    vectors is an error; with ``duplicates="first"`` its first vector is kept. ``verify`` checks every byte of a folder of
+    ours, which is otherwise opened without reading it.
     """
     if duplicates not in DUPLICATES:
         raise FirthianError(f"`duplicates` cannot be {duplicates!r}", hint=suggest(duplicates, DUPLICATES))
@@ -160,7 +162,20 @@ def read_vectors(
             f"the format {chosen.name} is only written, never read",
             hint=_FROM_GENSIM if chosen is gensim.FORMAT else "use the vectors it was made from",
         )
+    if chosen is FOLDER and verify:
+        vectors = Vectors.load(path, verify=True)
+        refuse_broken(vectors, path)
+        return vectors
     return chosen.read(Path(path), duplicates)
+
+
+def refuse_broken(vectors: Vectors, path: str | os.PathLike[str]) -> None:
+    """Raise if a vector has a number that is not finite."""
+    matrix = vectors.matrix
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    for first in range(0, len(values), _ROWS):
+        if not np.isfinite(values[first : first + _ROWS]).all():
+            raise FirthianError(f"{path} has vectors with numbers that are not finite", hint="train them again")
 
 
 def write_vectors(

@@ -15,6 +15,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.disk.artifact import printable, read_manifest, write_manifest
 from firthian.disk.atomic import new_folder
+from firthian.disk.opening import read_regular
 from firthian.errors import FirthianError, from_os_error
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.provenance import Provenance, check_state
@@ -118,7 +119,7 @@ def is_ours(folder: Path) -> bool:
 def read_json(path: Path) -> Any:
     """Read JSON that any program may have written."""
     try:
-        return json.loads(path.read_bytes().decode())
+        return json.loads(read_regular(path).decode())
     except OSError as error:
         raise from_os_error(error) from error
     except (ValueError, RecursionError) as error:

@@ -15,6 +15,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.disk.atomic import new_file
+from firthian.disk.opening import open_regular
 from firthian.errors import FirthianError, from_os_error
 from firthian.vectors.formats.base import CONTROL, Format, check_finite, damaged, finish
 from firthian.vectors.subwords import Subwords
@@ -92,7 +93,7 @@ def write(vectors: Vectors, path: Path, force: bool) -> None:
 def read(path: Path, duplicates: str) -> Vectors:
     """Read words and n-grams; the rows of n-grams stay in the file until they are used."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             header = read_header(path, file)
         size = path.stat().st_size
         number, width = len(header.words), header.dimension

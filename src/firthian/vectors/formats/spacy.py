@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from firthian.arrays import Array
+from firthian.disk.opening import open_regular, read_regular
 from firthian.errors import FirthianError, from_os_error, require
 from firthian.runtime.run import Run
 from firthian.vectors.cards import model_card
@@ -140,6 +141,7 @@ def read(path: Path, duplicates: str) -> Vectors:
 def _read_matrix(path: Path) -> Array:
     try:
         # Mapped: the length of the file is checked against its header before memory is allocated.
+        open_regular(path).close()
         stored: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise from_os_error(error) from error
@@ -154,9 +156,11 @@ def _read_owners(path: Path, rows: int) -> dict[int, int]:
     """Return the row of each key; a key is the hash of a word."""
     msgpack = require("srsly", "export")
     try:
-        owners = msgpack.msgpack_loads(path.read_bytes())
+        owners = msgpack.msgpack_loads(read_regular(path))
     except OSError as error:
         raise from_os_error(error) from error
+    except FirthianError:
+        raise
     except Exception as error:  # The parser has its own errors, besides those of Python.
         raise damaged(path, "it is not a table") from error
     if not isinstance(owners, dict) or not all(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-from firthian.vectors.formats.parquet import number_of_values  # noqa: E402
+from firthian.text.parquet_footer import number_of_values  # noqa: E402
 
 
 def write(path, rows: int, group: int = 10, **options: Any) -> None:

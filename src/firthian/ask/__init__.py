@@ -1,0 +1,1 @@
+"""Questions to a corpus, answered with error control: regression, change, association."""

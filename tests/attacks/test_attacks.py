@@ -1,0 +1,233 @@
+"""Commands survive hostile files, options and places: an answer or one line, in time, and nothing left behind.
+
+``make test`` tries a sample of the table, ``make test-slow`` all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shlex
+import shutil
+import signal
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firthian.cli.app import main
+from tests.attacks.artifacts import (
+    KINDS,
+    LABELED,
+    MODULES,
+    NO_TARGETS,
+    OPTION_VALUES,
+    OPTIONED,
+    PAIRS,
+    SPECIAL,
+    TEXT,
+    VALUES,
+    WRITERS,
+    Kind,
+    changed,
+    is_verb,
+    places,
+)
+from tests.fuzz.folders import seal
+
+#: Seconds that a command may take on a busy machine.
+PATIENCE = 30
+
+#: The most cases of each row in ``make test``.
+SAMPLE = 8
+
+
+class TookTooLong(BaseException):
+    """A command that hangs; not an error that anything handles."""
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an artifact of each kind."""
+    place = tmp_path_factory.mktemp("originals")
+    for kind in KINDS:
+        kind.make(place / kind.name)
+    return place
+
+
+@pytest.fixture
+def arena(tmp_path: Path, originals: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a current folder with files to name, and modules that note when they are imported."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "")
+    for name, text in (("text.txt", TEXT), ("labeled.tsv", LABELED), ("pairs.tsv", PAIRS)):
+        (tmp_path / name).write_text(text)
+    for name in MODULES:
+        (tmp_path / f"{name}.py").write_text(
+            f"open({str(tmp_path / 'imported')!r}, 'w')\ndef f(text): return text.split()\n"
+        )
+    return tmp_path
+
+
+@contextlib.contextmanager
+def patience(seconds: int = PATIENCE) -> Iterator[None]:
+    def give_up(number: int, frame: Any) -> None:
+        raise TookTooLong
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def filled(command: str, originals: Path, **more: str) -> list[str]:
+    """Return the arguments of a command, with files in place of their names."""
+    names = {
+        "TEXT": "text.txt", "LABELED": "labeled.tsv", "PAIRS": "pairs.tsv", "COUNTS": str(originals / "counts"),
+        "VECTORS": str(originals / "vectors"), "OUT": "out", "OUT.txt": "out.txt", "OUT.npy": "out.npy", **more,
+    }  # fmt: skip
+    return [names.get(word, word) for word in shlex.split(command)]
+
+
+def attack(arguments: list[str], arena: Path) -> str:
+    """Run a command; return what is wrong with how it ended, or nothing."""
+    before = {item.name for item in arena.iterdir()}
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), patience(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code = main(arguments)
+    except TookTooLong:
+        return "hangs"
+    except BaseException as error:
+        return f"{type(error).__name__}: {str(error)[:200]}"
+    told = err.getvalue().splitlines()
+    left = {item.name for item in arena.iterdir()} - before - {"out", "out.txt", "out.npy", "__pycache__"}
+    for name in ("out", "out.txt", "out.npy"):
+        place = arena / name
+        shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink(missing_ok=True)
+    if code not in (0, 2):
+        return f"exit code {code}"
+    if code == 2 and len(told) != 1:
+        return f"{len(told)} lines of error: {told[:3]}"
+    if "\x1b" in out.getvalue() + err.getvalue():
+        return "a word reaches the terminal as it is"
+    if (arena / "imported").exists():
+        (arena / "imported").unlink()
+        return "a module named by a file was imported"
+    if left:
+        for name in left:
+            place = arena / name
+            shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
+        return f"left behind: {sorted(left)}"
+    return ""
+
+
+def sampled(cases: list[Any], request: pytest.FixtureRequest) -> list[Any]:
+    """Return all cases in slow tests, else a sample that differs from test to test."""
+    if "whole" in request.node.callspec.id:
+        return cases
+    step = max(1, len(cases) // SAMPLE)
+    return cases[sum(map(ord, request.node.callspec.id)) % step :: step]
+
+
+#: Each test twice: a sample in ``make test``, everything in ``make test-slow``.
+AMOUNT = ["sample", pytest.param("whole", marks=pytest.mark.slow)]
+
+
+def check(found: dict[str, str]) -> None:
+    """Raise if any case went wrong."""
+    wrong = {case: what for case, what in found.items() if what}
+    assert not wrong, f"{len(wrong)} of {len(found)}: " + json.dumps(dict(list(wrong.items())[:20]), indent=1)
+
+
+@pytest.mark.parametrize("amount", AMOUNT)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_manifests(kind: Kind, amount: str, arena: Path, originals: Path, request: pytest.FixtureRequest) -> None:
+    """Every field of every manifest with every hostile value, with checksums that fit."""
+    source = originals / kind.name
+    text = (source / kind.manifest).read_text()
+    commands = [command for command in kind.commands if is_verb(command)]
+    cases = [
+        (path, value, commands[number % len(commands)])
+        for number, (path, value) in enumerate(
+            (path, value) for path in places(json.loads(text)) for value in (*VALUES, ...)
+        )
+        if path[-1] != "checksum"
+    ]
+    found = {}
+    files = {item.name: item.read_bytes() for item in source.iterdir() if item.is_file()}
+    for path, value, command in sampled(cases, request):
+        body = json.loads(text)
+        changed(body, path, value)
+        shutil.rmtree(arena / "x", ignore_errors=True)
+        (arena / "x").mkdir()
+        for name, data in seal({**files, kind.manifest: json.dumps(body).encode()}, kind.manifest).items():
+            (arena / "x" / name).write_bytes(data)
+        # The state of a stream may move on; it must not be lost.
+        found[f"{path} {str(value)[:30]} {command}"] = attack(filled(command, originals, X="x"), arena)
+        assert (arena / "x" / kind.manifest).is_file()
+    check(found)
+
+
+@pytest.mark.parametrize("amount", AMOUNT)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_files_of_folders(
+    kind: Kind, amount: str, arena: Path, originals: Path, request: pytest.FixtureRequest
+) -> None:
+    """Every file of every folder is a pipe, a device, a link, a folder, empty or endless."""
+    names = [item.name for item in sorted((originals / kind.name).iterdir()) if item.is_file()]
+    commands = [command for command in kind.commands if is_verb(command)]
+    cases = [(name, special, commands[0]) for name in names for special in SPECIAL]
+    cases += [(kind.manifest, special, command) for special in SPECIAL for command in commands[1:]]
+    found = {}
+    for name, special, command in sampled(cases, request):
+        shutil.rmtree(arena / "x", ignore_errors=True)
+        shutil.copytree(originals / kind.name, arena / "x")
+        (arena / "x" / name).unlink()
+        SPECIAL[special](arena / "x" / name)
+        found[f"{name} {special} {command}"] = attack(filled(command, originals, X="x"), arena)
+    check(found)
+
+
+@pytest.mark.parametrize("amount", AMOUNT)
+@pytest.mark.parametrize("command", WRITERS)
+def test_targets(command: str, amount: str, arena: Path, originals: Path, request: pytest.FixtureRequest) -> None:
+    """Every writing verb on every special target; what is not a regular file or ours stays."""
+    suffix = ".html" if "T.html" in command else ""
+    names = SPECIAL if suffix else (*SPECIAL, *NO_TARGETS)
+    cases = [(special, force) for special in names for force in ("", " --force")]
+    found = {}
+    for special, force in sampled(cases, request):
+        place = arena / f"t{suffix}"
+        if special in SPECIAL:
+            SPECIAL[special](place)
+        target = place.name if special in SPECIAL else special.replace("TEXT", "text.txt")
+        before = os.lstat(place).st_mode if os.path.lexists(place) else None
+        more = {"T": target, "T.html": target}
+        found[f"{special}{force} {command}"] = attack(filled(command + force, originals, **more), arena)
+        if special in ("pipe", "zeros", "full", "null", "terminal", "noise"):
+            assert os.lstat(place).st_mode == before, f"{special}{force} {command}"
+        for name in ("t", "t.html", "t.partial"):
+            item = arena / name
+            shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink(missing_ok=True)
+    check(found)
+
+
+@pytest.mark.parametrize("amount", AMOUNT)
+@pytest.mark.parametrize("command", OPTIONED)
+def test_options(command: str, amount: str, arena: Path, originals: Path, request: pytest.FixtureRequest) -> None:
+    """Every option with numbers at the ends of their ranges and with text that is no value."""
+    cases = [(option, value) for option in OPTIONED[command] for value in OPTION_VALUES]
+    found = {}
+    for option, value in sampled(cases, request):
+        arguments = [*filled(f"{command} {option}", originals), value]
+        found[f"{command} {option} {value!r}"] = attack(arguments, arena)
+    check(found)
