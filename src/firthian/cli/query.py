@@ -238,7 +238,9 @@ def score(
     tokenizer: str | None = typer.Option(
         None, help="unicode, whitespace, icu, icu:LOCALE or module:function. [default: the corpus's own]"
     ),
-    sample: int | None = typer.Option(None, help="Draw N words from the model instead of scoring.", min=1),
+    sample: int | None = typer.Option(
+        None, help="Draw N words from the model instead of scoring.", min=1, max=1_000_000
+    ),
     seed: Seed = 1,
     json: Json = False,
 ) -> None:

@@ -119,8 +119,11 @@ class Codes:
             fits = fits and bool((self.groups < width).all())
         else:
             fits = False
-        if not fits or not np.isfinite(self.scale):
+        if not fits:
             raise ValueError("the parts of coded rows do not fit each other")
+        numbers = [array for array in (self.lengths, self.steps, self.books) if array is not None]
+        if not abs(self.scale) <= _LARGEST_SCALE or not all(np.isfinite(array).all() for array in numbers):
+            raise ValueError("coded rows hold numbers that are not finite")
         if self.steps is not None:
             self.layout  # noqa: B018 (raises if the bits do not fit)
 
@@ -234,4 +237,6 @@ class Codes:
         return codes
 
 
+#: Times the largest half-precision number, still a single-precision one.
+_LARGEST_SCALE = 1e30
 _ARRAYS = ("codes", "lengths", "steps", "bits", "books", "groups")
