@@ -32,7 +32,8 @@ model.wv.save_word2vec_format(target, binary=True)
 
 _FASTTEXT = """
 import fasttext
-model = fasttext.train_unsupervised(corpus, dim=size, minCount=least, thread=2, verbose=0, **settings)
+# With fewer than ten threads fastText leaves a part of its matrix without random numbers.
+model = fasttext.train_unsupervised(corpus, dim=size, minCount=least, thread=10, verbose=0, **settings)
 words = [word for word in model.words if word != "</s>"]
 save(words, [model.get_word_vector(word) for word in words])
 """
