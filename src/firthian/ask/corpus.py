@@ -188,14 +188,16 @@ def _build(table: Records, columns: Columns) -> TextTable:
     lines: list[int] = []
     skipped = Skipped()
     values: dict[str, list[Any]] = {name: [] for name in table.names if name != text_column}
+    known = {text_column, *values}
     for number, text, record, before in table.documents(columns, None):
-        skipped = skipped.plus(*before)
+        if before != NOTHING:
+            skipped = skipped.plus(*before)
         if number == 0:
             break
-        for name in record:
-            if name not in values and name != text_column:
-                # A field that earlier objects of JSON lines do not have.
-                values[name] = [None] * len(texts)
+        if not record.keys() <= known:
+            # Fields that earlier objects of JSON lines do not have.
+            values.update((name, [None] * len(texts)) for name in record if name not in known)
+            known.update(record)
         texts.append(as_bytes(text.replace("\n", " ")) + b"\n")
         lines.append(number)
         for name, column in values.items():

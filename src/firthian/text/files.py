@@ -198,10 +198,11 @@ def split_lines(path: str, limit: int | None = None) -> Iterator[tuple[int, byte
     number, waiting = 1, 0
     for data in chunks(path, limit):
         *lines, rest = data.split(b"\n")
-        for line in lines:
-            yield number, b"".join([*unfinished, line])
+        if lines:
+            lines[0] = b"".join([*unfinished, lines[0]])
             unfinished.clear()
-            number, waiting = number + 1, 0
+            yield from enumerate(lines, start=number)
+            number, waiting = number + len(lines), 0
         unfinished.append(rest)
         waiting += len(rest)
         if waiting > LARGEST_LINE:

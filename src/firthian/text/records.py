@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from firthian.errors import FirthianError
-from firthian.text.pieces import Piece, Skipped
+from firthian.text.pieces import NOTHING, Piece, Skipped
 
 #: The names of a text column that nobody named, in the order of preference.
 TEXT_NAMES = ("text", "document", "sentence", "body", "content")
@@ -103,9 +103,9 @@ class Records:
         tests = [(self.check(name), _tester(values)) for name, values in columns.where]
         wanted = None if others is None else [*dict.fromkeys((text, *(name for name, _ in tests), *others))]
         last: Document | None = None
-        skipped = Skipped()
+        skipped = NOTHING
         for number, values in self.read(wanted):
-            if not all(self._passes(test, name, values, number) for name, test in tests):
+            if tests and not all(self._passes(test, name, values, number) for name, test in tests):
                 skipped = skipped.plus(excluded=1)
                 continue
             value = _cell(self, text, values, number)
@@ -119,7 +119,7 @@ class Records:
                 )
             if last is not None:
                 yield last
-            last, skipped = Document(number, value, values, skipped), Skipped()
+            last, skipped = Document(number, value, values, skipped), NOTHING
         if last is not None:
             yield last._replace(skipped=last.skipped.plus(*skipped))
         elif any(skipped):

@@ -51,8 +51,8 @@ def csv_rows(path: str, errors: str = "surrogateescape", limit: int | None = Non
 
 def tsv_rows(path: str, errors: str = "surrogateescape", limit: int | None = None) -> Iterator[Row]:
     """Yield the fields of each line, with its number."""
-    for number, line in enumerate(_text_lines(path, errors, limit), start=1):
-        yield number, line.rstrip("\r\n").split("\t")
+    for number, line in split_lines(path, limit):
+        yield number, line.rstrip(b"\r").decode("utf-8", errors).split("\t")
 
 
 def json_objects(
@@ -117,7 +117,7 @@ def _delimited(path: str, read_rows: Callable[[str], Iterator[Row]], header: boo
                 raise FirthianError(
                     f"{path}, line {number}: only {len(row)} columns", hint=f"the first line has {len(names)}"
                 )
-            if any(row[len(names) :]):
+            if len(row) > len(names) and any(row[len(names) :]):
                 # A tab or a comma inside a text: the rest of it would be lost.
                 raise FirthianError(
                     f"{path}, line {number}: {len(row)} columns, but the first line has {len(names)}",

@@ -82,6 +82,10 @@ def _all_but(separators: str) -> Array:
     return table
 
 
+#: No combining mark comes before U+0300. A search for this range is much faster than one for the marks.
+_PERHAPS_MARKS = re.compile(f"[\u0300-\U0010ffff]{{{_MOST_MARKS + 1},}}")
+
+
 @functools.cache
 def _crowded_marks() -> re.Pattern[str]:
     """Return a pattern of the maximum number of combining marks, followed by one more."""
@@ -125,7 +129,7 @@ def _perhaps_crowded(text: bytes) -> bool:
 
 
 def _thinned(text: str) -> str:
-    return _crowded_marks().sub("\\1\u034f", text)
+    return _PERHAPS_MARKS.sub(lambda run: _crowded_marks().sub("\\1\u034f", run[0]), text)
 
 
 def _normalized(text: str) -> str:
