@@ -66,16 +66,17 @@ def test_bursty_words_are_as_certain_in_batches_as_in_full_sweeps(negatives):
 
 
 @pytest.mark.realdata
-def test_words_of_an_encyclopedia_are_as_certain_in_batches_as_in_full_sweeps():
+def test_words_of_an_encyclopedia_are_as_certain_in_small_batches_as_in_full_sweeps():
     """Its articles are in alphabetical order, so that most names occur in one batch."""
     with locate("enwiki17m").open(encoding="utf-8") as file:
-        lines = file.readlines(4_000_000)
+        lines = file.readlines(2_000_000)
     counting = {"min_count": 20}
-    batches = ft.train(lines, "bayes-svi", vector_size=10, counting=counting, batch_tokens=120_000)
+    batches = ft.train(lines, "bayes-svi", vector_size=10, counting=counting, batch_tokens=20_000)
     sweeps = ft.train(lines, "bayes", vector_size=10, counting=counting)
-    assert batches.provenance.stats["batches"] >= 3
+    assert batches.provenance.stats["batches"] >= 8
     words = sweeps.vocabulary.words
     ratio = relative(batches, words) / relative(sweeps, words)
+    # two rounds over each batch: 0.90
     assert np.mean((ratio > 1 / 1.5) & (ratio < 1.5)) >= 0.95
 
 

@@ -71,6 +71,17 @@ def test_a_step_at_full_rate_is_a_sweep(bound):
     np.testing.assert_allclose(found, state.words.covariances, rtol=1e-3, atol=1e-5)
 
 
+def test_small_batches_get_more_rounds():
+    def rounds(inner: int | str, tokens: int) -> int:
+        posterior = streaming.OnlinePosterior(Likelihood(), 2, Run.create(), 1.0, 1, inner)
+        matrix = batch_of(0).to_scipy()
+        words = Vocabulary([f"w{k}" for k in range(20)], [tokens // 20] * 20)
+        return posterior.rounds(counts_from_matrix(matrix, words, batch_of(0).options))
+
+    assert [rounds("auto", tokens) for tokens in (1000, 190_000, 200_000, 10**7)] == [4, 4, 2, 2]
+    assert rounds(3, 1000) == rounds(3, 10**7) == 3
+
+
 def test_words_missing_from_a_batch_keep_their_vectors():
     stream = posterior_of(3, sweeps=2)
     stream.step(batch_of(0))

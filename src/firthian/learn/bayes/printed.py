@@ -31,7 +31,7 @@ class PrintedPosterior(OnlinePosterior):
         self, likelihood: HasLikelihood, dimension: int, run: Run, inner: int, kappa: float, tau: float
     ) -> None:
         super().__init__(likelihood, dimension, run, forgetting=1.0, start_sweeps=1, inner=inner)
-        self.kappa, self.tau = kappa, tau
+        self.kappa, self.tau, self.niter = kappa, tau, inner
         self.eps: tuple[Array, Array] = (np.ones(0), np.ones(0))
 
     def _begin(self, batch: Counts, lift: Array) -> None:
@@ -66,7 +66,7 @@ class PrintedPosterior(OnlinePosterior):
     def events(self, batch: Counts, lift: Array, number: int) -> tuple[Events, Events]:
         """Return a batch's positive events and as many drawn negative ones as there are, times k, all times beta."""
         noise = noise_of(self.contexts.mass + 1, self.likelihood.ns_exponent)
-        run = replace(self.run, seed=self.run.seed + 1 + self.batches * self.inner + number)
+        run = replace(self.run, seed=self.run.seed + 1 + self.batches * self.niter + number)
         words = sampled_events(batch, run, self.likelihood.negative, noise)
         by_word, by_context = self._betas(batch, lift)
         return _times(words, by_word), _times(words.transposed(), by_context)

@@ -34,6 +34,13 @@ from firthian.learn.solver import Solution
 from firthian.options import Option
 from firthian.runtime.run import Run
 
+#: ``inner=auto``: rounds over a batch, and over one below SMALL_TOKENS, where two would leave the vectors too short.
+ROUNDS, MORE_ROUNDS, SMALL_TOKENS = 2, 4, 200_000
+
+Inner = Annotated[
+    int | str, Option("rounds over each batch; auto: 2, or 4 below 200,000 tokens", low=1, high=1000, words=("auto",))
+]
+
 
 class HasLikelihood(Protocol):
     """What steps need of a model: negative events, bound and priors."""
@@ -49,7 +56,7 @@ class HasLikelihood(Protocol):
 class OnlinePosterior:
     """The posteriors given the text so far; each batch updates those of its words.
 
-    ``inner`` is the number of rounds over the words and contexts of a batch.
+    ``inner`` is the number of rounds over the words and contexts of a batch, or auto.
     """
 
     #: Whether the words' covariances get the curvature of the logistic function in the end.
@@ -61,7 +68,7 @@ class OnlinePosterior:
     relevance: Relevance
 
     def __init__(
-        self, likelihood: HasLikelihood, dimension: int, run: Run, forgetting: float, start_sweeps: int, inner: int
+        self, likelihood: HasLikelihood, dimension: int, run: Run, forgetting: float, start_sweeps: int, inner: Inner
     ) -> None:
         self.likelihood, self.dimension, self.run = likelihood, dimension, run
         self.forgetting, self.start_sweeps, self.inner = forgetting, start_sweeps, inner
@@ -108,14 +115,21 @@ class OnlinePosterior:
         word_goal = Goal(word_steps, *word_events, words_before)
         context_goal = Goal(context_steps, *context_events, contexts_before)
         scores = []
-        for number in range(self.inner):
+        rounds = self.rounds(batch)
+        for number in range(rounds):
             words, contexts = self.events(batch, lift, number)
-            background, score = self._update_words(words, word_goal, self.calibrates and number == self.inner - 1)
+            background, score = self._update_words(words, word_goal, self.calibrates and number == rounds - 1)
             scores.append(score)
             self._update_contexts(contexts, context_goal, background)
             squares = self.contexts.posteriors().squares()
             self.relevance = self.relevance.update(self.contexts.mass.size, squares)
         return scores[0]
+
+    def rounds(self, batch: Counts) -> int:
+        """Return the number of rounds over a batch."""
+        if self.inner != "auto":
+            return int(self.inner)
+        return MORE_ROUNDS if batch.vocabulary.counts.sum() < SMALL_TOKENS else ROUNDS
 
     def step_sizes(self, batch: Counts) -> tuple[Array, Array]:
         """Return the step size of each word and context: the batch's share of its events so far, to ``forgetting``."""
@@ -319,7 +333,7 @@ class StochasticSweeps:
 
     epochs: Annotated[int, Option("passes over the text", low=1)] = 1
     forgetting: Annotated[float, Option("step = (batch's share of a word's events)^forgetting", low=0, high=1)] = 0.85
-    inner: Annotated[int, Option("rounds over the words and contexts of each batch", low=1, high=1000)] = 2
+    inner: Inner = "auto"
     start_sweeps: Annotated[int, Option("full sweeps over the first batch", low=1)] = 5
     algorithm: Annotated[
         str, Option("steps: improved, or the thesis's Algorithm 3 as printed", choices=("improved", "printed"))
@@ -338,7 +352,8 @@ class StochasticSweeps:
             return OnlinePosterior(model, dimension, run, self.forgetting, self.start_sweeps, self.inner)
         from firthian.learn.bayes.printed import PrintedPosterior
 
-        return PrintedPosterior(model, dimension, run, self.inner, self.kappa, self.tau)
+        rounds = ROUNDS if self.inner == "auto" else int(self.inner)
+        return PrintedPosterior(model, dimension, run, rounds, self.kappa, self.tau)
 
     def solve(self, model: Batched, dimension: int, run: Run) -> Solution:
         """Learn from every batch; the vectors are posterior means, with their covariances as an extra."""
