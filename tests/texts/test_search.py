@@ -14,6 +14,7 @@ from firthian import FirthianError, Index, Vectors, Vocabulary
 from firthian.kernels import postings as kernels
 from firthian.texts import building
 from firthian.texts.index import K1, B, fuse
+from firthian.texts.methods import METHODS
 from firthian.vectors.subwords import Subwords
 from tests.reference import postings as slow
 
@@ -166,6 +167,23 @@ def test_added_documents_give_the_scores_of_one_index(folder: Path, tmp_path: Pa
     assert added.text(50) == texts[50]
     with pytest.raises(FirthianError, match="no documents to add"):
         ft.index(vectors, [], tmp_path / "index", add=True)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_method_makes_an_index_that_opens(tmp_path: Path, method: str) -> None:
+    vectors, texts = make_vectors(tmp_path), make_texts()
+    ft.index(vectors, texts[:40], tmp_path / "index", method=method)
+    index = ft.index(vectors, texts[40:], tmp_path / "index", add=True)
+    assert {hit.document % 3 for hit in index.search("judge jury", topn=5, method="vectors")} == {2}
+    # Words that the vectors lack have vectors only where the index has learned its own.
+    own = (tmp_path / "index" / "encoder").exists()
+    assert own == (method == "topics") == ("text" in index.encoder.vectors.vocabulary)
+    if own:
+        (tmp_path / "vectors").rename(tmp_path / "elsewhere")
+        assert Index.load(tmp_path / "index").search("judge").hits, "it needs no other vectors"
+        Vectors(np.eye(2), Vocabulary(["tea", "cup"], [2, 1])).save(tmp_path / "vectors")
+        with pytest.raises(FirthianError, match="are not those that made"):
+            ft.index(vectors, texts, tmp_path / "index", add=True)
 
 
 def test_same_bytes_with_any_number_of_workers_and_after_an_interruption(tmp_path, folder_bytes, monkeypatch) -> None:

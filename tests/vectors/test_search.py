@@ -92,6 +92,19 @@ def test_ties_go_to_the_earlier_word_across_blocks(monkeypatch: pytest.MonkeyPat
     assert zeros.most_similar("w3") == []
 
 
+def test_the_best_places_are_those_of_a_full_sort() -> None:
+    draw = np.random.default_rng(4)
+    for size in (1, 7, 300, 5000):
+        scores = draw.integers(-3, 4, size).astype(np.float32)
+        scores[draw.random(size) < 0.2] = -np.inf
+        for values in (scores, draw.normal(size=size).astype(np.float32), np.maximum(scores, 0)):
+            order = np.argsort(-values, kind="stable")
+            for topn in {1, min(size, 20), size}:
+                for above in (-np.inf, 0):
+                    expected = order[values[order] > above][:topn]
+                    assert search.top_places(values, topn, above).tolist() == expected.tolist()
+
+
 def test_mixed_questions_and_restriction(vectors: Vectors) -> None:
     given = vectors["w4"]
     assert vectors.nearest_to(given, topn=1)[0][0] == "w4"

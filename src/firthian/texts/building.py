@@ -25,6 +25,9 @@ from firthian.texts.store import is_encoder, parts
 #: Documents and characters of a segment.
 SEGMENT_DOCUMENTS, SEGMENT_CHARACTERS = 100_000, 100_000_000
 
+#: The folder of an encoder that belongs to the index alone.
+OWN = "encoder"
+
 #: A line longer than this is cut into documents, so that memory stays bounded.
 _LONGEST = 10_000_000
 
@@ -102,8 +105,14 @@ def _build(
         for name in tables:
             os.link(partial.folder / name, result / name)
     described, arrays = ({}, {}) if is_encoder(place) else parts(encoder)
+    made = {"path": _relative(place, target), "sha256": vectors_fingerprint(place)}
+    if described and encoder.method.topics:
+        # Its words have other vectors than those given.
+        encoder.save(result / OWN)
+        described, arrays = {}, {}
+        made = {"path": OWN, "sha256": vectors_fingerprint(result / OWN), "source": made["sha256"]}
     record = {
-        "vectors": {"path": _relative(place, target), "sha256": vectors_fingerprint(place)},
+        "vectors": made,
         "encoder": described,
         "segments": len(tables),
     }
@@ -126,8 +135,11 @@ def _noted(partial: PartialFolder, name: str, digest: str) -> Table | None:
 def _add(target: Path, documents: Iterator[str], place: Path, run: Run) -> Index:
     """Write further segments beside those of an index; its manifest names them when all are complete."""
     with locked(target), os_errors():
-        existing = Index.load(target, place)
+        moved = None if is_encoder(target / OWN) else place
+        existing = Index.load(target, moved)
         record = read_record(target)
+        if record["vectors"].get("source") not in (None, vectors_fingerprint(place)):
+            raise FirthianError(f"the vectors at {place} are not those that made {target}", hint="pass those")
         tables, number = record["files"], record["segments"]
         for block in _blocks(documents):
             arrays = named(build_segment(block, existing.encoder, run), number)
@@ -139,7 +151,7 @@ def _add(target: Path, documents: Iterator[str], place: Path, run: Run) -> Index
             raise FirthianError("there are no documents to add", hint="pass one document per line")
         body = {key: value for key, value in record.items() if key not in ("kind", "version")}
         write_manifest(target / INDEX.manifest, INDEX.name, {**body, "files": tables, "segments": number})
-    return Index.load(target, place)
+    return Index.load(target, moved)
 
 
 def _relative(place: Path, target: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import chain, islice
 from typing import Annotated, Self
 
 import numpy as np
@@ -130,9 +131,10 @@ class Encoder:
         """
         blocks = divide([texts] if isinstance(texts, str) else texts)
         parts, coverage = [], Coverage()
-        # Starting threads would take longer than encoding one text.
-        done = map(self._encode, blocks) if isinstance(texts, str) else self.executor.map(self._encode, blocks)
-        for rows, totals, part in done:
+        some = list(islice(blocks, 2))
+        # Starting threads would take longer than encoding one block of a few texts.
+        run = self.executor.map if len(some) > 1 else map
+        for rows, totals, part in run(self._encode, chain(some, blocks)):
             if part.empty and self.options["empty"] == "error":
                 place = coverage.texts + int(np.flatnonzero(totals == 0)[0]) + 1
                 raise FirthianError(f"text {place} has no known word", hint="drop it, or use `empty=zero`")

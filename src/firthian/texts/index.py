@@ -212,8 +212,8 @@ class Index:
 
     def _best(self, scores: Array, number: int) -> list[tuple[int, float]]:
         """Return the best documents with a score above 0."""
-        places = top_places(scores, min(number, scores.size)) if scores.size else np.zeros(0, np.int64)
-        return [(int(n), float(scores[n])) for n in places if scores[n] > 0]
+        places = top_places(scores, min(number, scores.size), above=0) if scores.size else np.zeros(0, np.int64)
+        return list(zip(places.tolist(), scores[places].tolist(), strict=True))
 
     def _frequency(self, term: str) -> int:
         """Return the number of documents that have a term."""

@@ -184,15 +184,21 @@ class Search:
         return scores
 
 
-def top_places(scores: Array, topn: int) -> Array:
-    """Return the places of the best scores, best first, ties by place.
+def top_places(scores: Array, topn: int, above: float = -np.inf) -> Array:
+    """Return the places of the best scores greater than ``above``, best first, ties by place.
 
-    The n-th best of the maxima of stretches is at most the n-th best of all scores, and leaves few scores to sort.
+    The n-th best of the maxima of stretches is at most the n-th best of all scores, and leaves few scores to compare.
     """
-    maxima = np.maximum.reduceat(scores, np.arange(0, scores.size, _STRETCH))
-    least = np.partition(maxima, maxima.size - topn)[maxima.size - topn] if maxima.size > topn else -np.inf
-    places = np.flatnonzero(scores >= least)
-    order: Array = places[np.argsort(-scores[places], kind="stable")[:topn]]
+    stretch = max(1, min(_STRETCH, scores.size // (4 * topn)))
+    maxima = np.maximum.reduceat(scores, np.arange(0, scores.size, stretch))
+    least = np.partition(maxima, maxima.size - topn)[maxima.size - topn] if maxima.size > topn else above
+    places = np.flatnonzero(scores >= least if least > above else scores > above)
+    if places.size > topn:
+        kept = scores[places]
+        least = np.partition(kept, kept.size - topn)[kept.size - topn]
+        greater = places[kept > least]
+        places = np.concatenate([greater, places[kept == least][: topn - greater.size]])
+    order: Array = places[np.argsort(-scores[places], kind="stable")]
     return order
 
 
