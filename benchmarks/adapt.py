@@ -129,8 +129,8 @@ def main() -> None:
         print(name, json.dumps(results.row(name, measure, again=not arguments.new)), flush=True)
 
     def indexing() -> dict[str, Any]:
-        bag, seconds = timed(lambda: index_all(text.texts))
-        return {"documents": len(text.texts), "words": int(bag.matrix.shape[1]), **seconds}
+        counts, seconds = timed(lambda: index_all(text.texts))
+        return {"documents": len(text.texts), "words": int(counts.shape[1]), **seconds}
 
     row("cutting and indexing all texts", indexing)
     size = f"one pass, {arguments.dim} random dimensions"

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firthian.adapt import documents as module
-from firthian.adapt.documents import count_words, inverse_document_frequency, learn_vocabulary, scale, tokenize, weigh
+from firthian.adapt.documents import (
+    count_words,
+    empty_documents,
+    inverse_document_frequency,
+    learn_vocabulary,
+    scale,
+    tokenize,
+    weigh,
+)
 from firthian.adapt.labeled import read_labeled, read_texts
 from firthian.errors import FirthianError
 from firthian.text.segments import cut_segments
@@ -26,11 +34,11 @@ def test_counts_are_those_of_a_counter(texts, tokenized):
     documents = tokenize(given_texts, Tokenizer())
     assert (documents.number, documents.tokens) == (len(texts), sum(map(len, texts)))
     known = ["x", "ab", "déjà"]
-    bag = count_words(documents, TypeTable.of_words(known))
+    matrix = count_words(documents, TypeTable.of_words(known))
     expected = [[Counter(text)[word] for word in known] for text in texts]
-    np.testing.assert_array_equal(bag.matrix.toarray(), expected)
-    assert bag.unknown_tokens == sum(word not in known for text in texts for word in text)
-    assert bag.empty == sum(not any(row) for row in expected)
+    np.testing.assert_array_equal(matrix.toarray(), expected)
+    assert documents.tokens - matrix.sum() == sum(word not in known for text in texts for word in text)
+    assert empty_documents(matrix) == sum(not any(row) for row in expected)
     if documents.tokens:
         vocabulary = learn_vocabulary(documents, VocabularyLimits(1))
         assert dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)) == Counter(
@@ -41,12 +49,12 @@ def test_counts_are_those_of_a_counter(texts, tokenized):
 def test_documents_that_are_cut_apart_are_put_together(monkeypatch):
     texts = ["one two three " * 20, "", "four " * 30, "five one"]
     table = TypeTable.of_words(["one", "four", "five"])
-    expected = count_words(tokenize(texts, Tokenizer()), table).matrix.toarray()
+    expected = count_words(tokenize(texts, Tokenizer()), table).toarray()
     monkeypatch.setattr(module, "cut_segments", lambda corpus: cut_segments(corpus, segment_bytes=37))
     documents = tokenize(texts, Tokenizer())
     assert len(documents.segments) > 5
     assert documents.number == 4
-    np.testing.assert_array_equal(count_words(documents, table).matrix.toarray(), expected)
+    np.testing.assert_array_equal(count_words(documents, table).toarray(), expected)
 
 
 def test_weights_are_scikit_learns():
@@ -54,7 +62,7 @@ def test_weights_are_scikit_learns():
     texts = ["a b b c", "b c d", "d d d d e", "a"]
     documents = tokenize(texts, Tokenizer())
     vocabulary = learn_vocabulary(documents, VocabularyLimits(1))
-    counts = count_words(documents, TypeTable.of_words(vocabulary.words)).matrix
+    counts = count_words(documents, TypeTable.of_words(vocabulary.words))
     weighed = weigh(counts, "tfidf", inverse_document_frequency(counts))
     ours = scale(weighed, np.empty((5, 0), np.float32), "length", 1.0)
     theirs = text.TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w", vocabulary=vocabulary.index).fit_transform(
@@ -204,8 +212,8 @@ def test_ngrams_are_those_of_a_slow_loop(texts, longest):
         return
     vocabulary = learn_vocabulary(documents, VocabularyLimits(1))
     assert dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)) == together
-    bag = count_words(documents, TypeTable.of_words(vocabulary.words))
-    assert bag.matrix.toarray().tolist() == [[found[word] for word in vocabulary.words] for found in expected]
+    matrix = count_words(documents, TypeTable.of_words(vocabulary.words))
+    assert matrix.toarray().tolist() == [[found[word] for word in vocabulary.words] for found in expected]
     rarer = learn_vocabulary(documents, VocabularyLimits(1), ngram_min_count=2)
     assert set(rarer.words) == {word for word in together if " " not in word or together[word] > 1}
 
@@ -220,10 +228,10 @@ def ngrams_of(text, longest):
 def test_ngrams_of_documents_that_are_cut_apart(monkeypatch):
     texts = ["one two three " * 20, "", "four " * 30, "five one"]
     table = TypeTable.of_words(["<s> one", "two three", "<s> two", "<s> four", "<s> five", "five one"])
-    whole = count_words(tokenize(texts, Tokenizer(), 2), table).matrix.toarray()
+    whole = count_words(tokenize(texts, Tokenizer(), 2), table).toarray()
     assert whole.tolist() == [[1, 20, 0, 0, 0, 0], [0] * 6, [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 1]]
     monkeypatch.setattr(module, "cut_segments", lambda corpus: cut_segments(corpus, segment_bytes=37))
-    parts = count_words(tokenize(texts, Tokenizer(), 2), table).matrix.toarray()
+    parts = count_words(tokenize(texts, Tokenizer(), 2), table).toarray()
     # A run that the cut goes through is lost; a text still has one start.
     assert parts[:, [0, 2, 3, 4]].tolist() == whole[:, [0, 2, 3, 4]].tolist()
     assert 0 < parts[0, 1] <= 20

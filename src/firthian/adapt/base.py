@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from firthian.adapt.checks import ParameterError, check_documents, check_parameters, kind_of
+from firthian.adapt.checks import ParameterError, check_documents, check_parameters, kind_of, store_parameters
 from firthian.adapt.documents import (
     SCALINGS,
     WEIGHTINGS,
@@ -103,23 +103,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         random_state: Any = 1,
         n_jobs: Jobs = None,
     ) -> None:
-        self.vectors = vectors
-        self.C = C
-        self.passes = passes
-        self.averaged = averaged
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.one_hot = one_hot
-        self.weighting = weighting
-        self.scaling = scaling
-        self.ngrams = ngrams
-        self.min_count = min_count
-        self.tokenizer = tokenizer
-        self.keep_case = keep_case
-        self.unseen = unseen
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())
 
     # What a classifier adds
 
@@ -169,7 +153,7 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             self._start_vocabulary(vocabulary)
         elif learn == "grow" and documents.tokens:
             self._grow_vocabulary(learn_vocabulary(documents, VocabularyLimits(min_count=1)))
-        return count_words(documents, self._table).matrix, y
+        return count_words(documents, self._table), y
 
     def _read_matrix(self, X: Any, y: Any, learn: str) -> tuple[Any, Array | None]:
         from scipy.sparse import csr_array

@@ -40,19 +40,6 @@ class TokenizedDocuments:
 
 
 @dataclass(frozen=True)
-class Bag:
-    """The count of each vocabulary word in each document (CSR, float32), and the number of out-of-vocabulary tokens."""
-
-    matrix: Any
-    unknown_tokens: int
-
-    @property
-    def empty(self) -> int:
-        """The number of documents without a known word."""
-        return empty_documents(self.matrix)
-
-
-@dataclass(frozen=True)
 class Examples:
     """Documents ready for learning: ``matrix`` (CSR) holds x; the one-hot features are ``hot × x``."""
 
@@ -166,17 +153,17 @@ def learn_vocabulary(
     return vocabulary
 
 
-def count_words(documents: TokenizedDocuments, table: TypeTable) -> Bag:
-    """Count the words of a table (the vocabulary, in order) in each document.
+def count_words(documents: TokenizedDocuments, table: TypeTable) -> Any:
+    """Count the words of a table (the vocabulary, in order) in each document; return a CSR array.
 
     >>> table = TypeTable.of_words(["cat", "dog"])
-    >>> count_words(tokenize(["dog dog cow", "", "cat"], Tokenizer()), table).matrix.toarray()
+    >>> count_words(tokenize(["dog dog cow", "", "cat"], Tokenizer()), table).toarray()
     array([[0., 2.], [0., 0.], [1., 0.]], dtype=float32)
     """
     from scipy.sparse import csr_array
 
     words, rows = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
-    document, continues, total = 0, False, 0
+    document, continues = 0, False
     for segment in documents.segments:
         ids = table.look_up(segment)[segment.ids]
         lengths = np.diff(np.append(segment.document_starts, ids.size))
@@ -186,12 +173,11 @@ def count_words(documents: TokenizedDocuments, table: TypeTable) -> Bag:
         known = ids >= 0
         words.append(ids[known])
         rows.append(numbers[known])
-        total += ids.size
     columns = np.concatenate(words)
     shape = (documents.number, table.size)
     matrix = csr_array((np.ones(columns.size, np.float32), (np.concatenate(rows), columns)), shape=shape)
     matrix.sum_duplicates()
-    return Bag(matrix, total - columns.size)
+    return matrix
 
 
 def inverse_document_frequency(counts: Any) -> Array:

@@ -23,7 +23,7 @@ from firthian.adapt.base import (
     Weighting,
     check_is_fitted,
 )
-from firthian.adapt.checks import ParameterError, check_scale
+from firthian.adapt.checks import ParameterError, check_scale, store_parameters
 from firthian.adapt.documents import Examples, is_ngram
 from firthian.adapt.learner import INNER, Rule
 from firthian.adapt.vectors import InitialPhi, OneHotPhi
@@ -143,16 +143,7 @@ class RPAClassifier(DocumentClassifier):
         random_state: Any = 1,
         n_jobs: Jobs = None,
     ) -> None:
-        super().__init__(
-            vectors, C=C, passes=passes, averaged=averaged, class_weight=class_weight, multi_class=multi_class,
-            one_hot=one_hot, weighting=weighting, scaling=scaling, ngrams=ngrams, min_count=min_count,
-            tokenizer=tokenizer, keep_case=keep_case, unseen=unseen, shuffle=shuffle, random_state=random_state,
-            n_jobs=n_jobs,
-        )  # fmt: skip
-        self.lam = lam
-        self.inner = inner
-        self.max_inner = max_inner
-        self.tol = tol
+        store_parameters(self, locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

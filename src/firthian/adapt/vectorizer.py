@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from firthian.adapt.checks import ParameterError
+from firthian.adapt.checks import ParameterError, store_parameters
 from firthian.arrays import Array
 from firthian.errors import FirthianError, require
 from firthian.options import Option, declared
@@ -50,16 +50,7 @@ class TextVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tokenizer: Any = None,
         n_jobs: Jobs = None,
     ) -> None:
-        self.vectors = vectors
-        self.method = method
-        self.smoothing = smoothing
-        self.power = power
-        self.components = components
-        self.normalize = normalize
-        self.missing = missing
-        self.empty = empty
-        self.tokenizer = tokenizer
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from texts what the method needs of them; labels are ignored."""
