@@ -18,6 +18,7 @@ from firthian.errors import FirthianError
 from firthian.kernels.packing import diagonal_places, packed_size, unpack
 
 if TYPE_CHECKING:
+    from firthian.vectors.matrix import WordMatrix
     from firthian.vectors.vectors import Vectors
 
 #: Bytes of covariances that are unpacked together.
@@ -82,7 +83,7 @@ class Answer:
     probability: float
 
 
-def has_uncertainty(vectors: Vectors) -> bool:
+def has_uncertainty(vectors: WordMatrix) -> bool:
     """Return whether the vectors have covariances or variances."""
     return "covariances" in vectors.extras or "variances" in vectors.extras
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from firthian.vectors import transform, uncertainty
-from firthian.vectors.exports import Exports
+from firthian.vectors import uncertainty
 from firthian.vectors.lookup import with_composed
 from firthian.vectors.queries import ANALOGY_METHODS, Neighbors
 from firthian.vectors.store import load_vectors, save_vectors
+from firthian.vectors.transform import Transforms
 from firthian.vectors.uncertainty import Answer, CosineEstimate, Neighbor, WordUncertainty
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ANALOGY_METHODS", "Neighbors", "Vectors"]
 
 
-class Vectors(Exports):
+class Vectors(Transforms):
     """Word vectors: ``matrix`` (dense float32, or a SciPy CSR array) and ``vocabulary``.
 
     ``contexts`` are the vectors of words as contexts; ``extras`` further arrays by name (biases, covariances);
@@ -77,7 +76,7 @@ class Vectors(Exports):
         """Return the words that complete an analogy, each with its probability of being the best."""
         return uncertainty.analogy(with_composed(self, (a, b, c)), a, b, c, topn, draws, seed)
 
-    # Derived vectors
+    # Changed vectors
 
     def add_words(self, counts: Counts, ridge: float = 1.0, unseen_weight: float = 0.15) -> Vectors:
         """Fold in the words that only ``counts`` has (recipes psd and psd-blockwise); old vectors do not change.
@@ -90,39 +89,11 @@ class Vectors(Exports):
 
         return add_words(self, counts, ridge, unseen_weight).vectors
 
-    def subset(self, words: int | Iterable[str]) -> Vectors:
-        """Return the vectors of the first N words, or of the named words in this order."""
-        return transform.subset(self, words)
-
-    def normalized(self) -> Vectors:
-        """Return the vectors scaled to length 1."""
-        return transform.normalized(self)
-
-    def combined(self, how: str = "u+c") -> Vectors:
-        """Combine word vectors u and context vectors c: ``u``, ``u+c`` or ``mean``."""
-        return transform.combined(self, how)
-
-    def with_eigenvalue_power(self, power: float) -> Vectors:
-        """Reweight the dimensions of a decomposition: Q·Λ^power."""
-        return transform.with_eigenvalue_power(self, power)
-
-    def centered(self) -> Vectors:
-        """Subtract the mean vector."""
-        return transform.centered(self)
-
-    def without_top_components(self, number: int) -> Vectors:
-        """Center, and remove the strongest principal components."""
-        return transform.without_top_components(self, number)
-
     def compressed(self, bytes: int = 100, **options: Any) -> Vectors:
         """Return vectors of N bytes per word; see ``firthian.vectors.compress.compress``."""
         from firthian.vectors.compress import compress
 
         return compress(self, bytes, **options)
-
-    def align_to(self, other: Vectors, topn: int = 20) -> transform.Alignment:
-        """Rotate onto other vectors by orthogonal Procrustes; the result also lists the words that moved most."""
-        return transform.align_to(self, other, topn)
 
     # On disk
 
