@@ -19,7 +19,7 @@ from benchmarks import corpora
 from benchmarks.timing import FIRTH, run
 from firthian.counts.counts import Counts
 from firthian.disk.atomic import write_file
-from firthian.runtime.cost import CONSTANTS, FEATURES, Size, features
+from firthian.runtime.cost import CONSTANTS, TERMS, Size
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "scale.json"
@@ -63,6 +63,34 @@ SPREAD = ("psd", "sgns", "svd", "tweedie", "bayes")
 
 #: Recipes that like wide windows are trained on counts made that way.
 WIDE = ("tweedie", "glove")
+
+
+_COUNTING = {
+    "cpu": ("once", "token", "word", "pair"),
+    "peak_bytes": ("once", "token", "word", "pair"),
+    "disk_bytes": ("word", "pair"),
+}
+_VECTORS = {
+    "cpu": ("once", "pair", "pair_dim", "word_dim", "word_dim2"),
+    "peak_bytes": ("once", "pair", "word", "word_dim"),
+    "disk_bytes": ("word", "word_dim"),
+}
+_COVARIANCES = {
+    "cpu": ("once", "pair_dim", "pair_dim2", "word_dim3"),
+    "peak_bytes": ("once", "pair", "word_dim", "word_dim2"),
+    "disk_bytes": ("word", "word_dim", "word_dim2"),
+}
+
+#: The terms of processor seconds, memory and disk, for counting and each measured recipe.
+FEATURES: dict[str, dict[str, tuple[str, ...]]] = {
+    "count": _COUNTING,
+    "psd": _VECTORS,
+    "sgns": _VECTORS,
+    "svd": _VECTORS,
+    "tweedie": _VECTORS,
+    "glove": _VECTORS,
+    "bayes": _COVARIANCES,
+}
 
 
 def plan(what: str) -> Iterator[Row]:
@@ -193,7 +221,7 @@ def fit() -> dict[str, Any]:
         used = [row for row in some if not row["left_out"]]
         costs[what] = {}
         for measure, names in FEATURES[what].items():
-            design = np.array([list(features(size_of(row), names)) for row in used])
+            design = np.array([[TERMS[name](size_of(row)) for name in names] for row in used])
             seen = np.array([row[measure] for row in used], dtype=np.float64)
             scale = design.max(axis=0)
             found, _ = nnls(design / scale / seen[:, None], np.ones(len(used)))

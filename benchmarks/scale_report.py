@@ -105,19 +105,30 @@ def _budget() -> str:
     return table(head, rows)
 
 
+def grown(tokens: float) -> Size:
+    """Return the size of an English text by its tokens: words with 5 or more occurrences, pairs with window 5.
+
+    >>> grown(1e9).words > grown(1e7).words
+    True
+    """
+    growth = cost.constants()["growth"]
+    words, pairs = (growth[name]["factor"] * tokens ** growth[name]["exponent"] for name in ("words", "pairs"))
+    return Size(tokens, words, min(pairs, words * words))
+
+
 def forecast(tokens: float, words: float | None) -> list[list[str]]:
     """Predict a corpus on the cluster; ``words`` limits the vocabulary."""
-    size = cost.grown(tokens)
+    size = grown(tokens)
     if words is not None and words < size.words:
         # Pairs of the most frequent words: the same share of the possible ones at least; never more than there can be.
         size = Size(tokens, words, min(size.pairs, words * words))
     rows = []
-    shard = cost.grown(tokens / MACHINES)
+    shard = grown(tokens / MACHINES)
     shard = Size(shard.tokens, min(shard.words, size.words), min(shard.pairs, size.words**2))
     counted = predict("count", shard, CORES)
     # A tree of merges: at each level half of the runs travel, and they grow until they are the whole.
     travel = sum(
-        min(cost.grown(tokens / n).pairs, size.words**2) * RUN_BYTES_PER_PAIR * n / 2 for n in (64, 32, 16, 8, 4, 2)
+        min(grown(tokens / n).pairs, size.words**2) * RUN_BYTES_PER_PAIR * n / 2 for n in (64, 32, 16, 8, 4, 2)
     )
     last = size.pairs * RUN_BYTES_PER_PAIR / NETWORK
     rows.append(

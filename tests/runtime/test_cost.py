@@ -36,7 +36,7 @@ def test_runs_left_out_are_predicted(row: scale.Row) -> None:
 
 
 def test_every_kind_was_checked_on_a_run_left_out() -> None:
-    assert {row["what"] for row in LEFT_OUT} == set(cost.FEATURES)
+    assert {row["what"] for row in LEFT_OUT} == set(scale.FEATURES)
 
 
 def test_the_fit_finds_planted_constants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ class Size(NamedTuple):
 
 
 #: Terms that costs grow with; ``once`` is a constant. See docs/scale.md.
-_TERMS: dict[str, Callable[[Size], float]] = {
+TERMS: dict[str, Callable[[Size], float]] = {
     "once": lambda s: 1.0,
     "token": lambda s: s.tokens,
     "word": lambda s: s.words,
@@ -43,42 +43,6 @@ _TERMS: dict[str, Callable[[Size], float]] = {
     "pair_dim": lambda s: s.pairs * s.dimension,
     "pair_dim2": lambda s: s.pairs * s.dimension**2,
 }
-
-_COUNTING = {
-    "cpu": ("once", "token", "word", "pair"),
-    "peak_bytes": ("once", "token", "word", "pair"),
-    "disk_bytes": ("word", "pair"),
-}
-_VECTORS = {
-    "cpu": ("once", "pair", "pair_dim", "word_dim", "word_dim2"),
-    "peak_bytes": ("once", "pair", "word", "word_dim"),
-    "disk_bytes": ("word", "word_dim"),
-}
-_COVARIANCES = {
-    "cpu": ("once", "pair_dim", "pair_dim2", "word_dim3"),
-    "peak_bytes": ("once", "pair", "word_dim", "word_dim2"),
-    "disk_bytes": ("word", "word_dim", "word_dim2"),
-}
-
-#: The terms of processor seconds, memory and disk, for counting and each measured recipe.
-FEATURES: dict[str, dict[str, tuple[str, ...]]] = {
-    "count": _COUNTING,
-    "psd": _VECTORS,
-    "sgns": _VECTORS,
-    "svd": _VECTORS,
-    "tweedie": _VECTORS,
-    "glove": _VECTORS,
-    "bayes": _COVARIANCES,
-}
-
-
-def features(size: Size, names: Sequence[str]) -> Iterator[float]:
-    """Return the terms of a run.
-
-    >>> list(features(Size(10, 3, 4, 2), ["once", "pair_dim"]))
-    [1.0, 8]
-    """
-    return (_TERMS[name](size) for name in names)
 
 
 @functools.cache
@@ -128,7 +92,7 @@ def predict(what: str, size: Size, workers: int = 2, speed: float = 1.0, passes:
         raise FirthianError(f"the cost of {what} has not been measured", hint=suggest(what, known()))
     fitted = constants()["costs"][what]
     sums = {
-        measure: sum(_TERMS[name](size) * value for name, value in fitted[measure].items())
+        measure: sum(TERMS[name](size) * value for name, value in fitted[measure].items())
         for measure in ("cpu", "peak_bytes", "disk_bytes")
     }
     once = fitted["cpu"].get("once", 0.0)
@@ -136,17 +100,6 @@ def predict(what: str, size: Size, workers: int = 2, speed: float = 1.0, passes:
     # ``parallel`` is the share of time that each of two workers was busy; a single worker never waits.
     busy = 1.0 if workers == 1 else workers * fitted["parallel"]
     return Cost(cpu, cpu / busy, round(sums["peak_bytes"]), round(sums["disk_bytes"]))
-
-
-def grown(tokens: float) -> Size:
-    """Return the size of an English text by its tokens: words with 5 or more occurrences, pairs with window 5.
-
-    >>> grown(1e9).words > grown(1e7).words
-    True
-    """
-    growth = constants()["growth"]
-    words, pairs = (growth[name]["factor"] * tokens ** growth[name]["exponent"] for name in ("words", "pairs"))
-    return Size(tokens, words, min(pairs, words * words))
 
 
 def speed_of(what: str, size: Size, seconds: float, workers: int) -> float:
