@@ -16,6 +16,10 @@ import firthian as ft
 TEXT = "the cat sat on the mat\nthe dog sat on the mat with tea and milk and sugar\n" * 8
 LABELED = "good\ttea milk sugar\nbad\tdog mat cat\n" * 6
 PAIRS = "tea\tmilk\t8.5\ncat\tdog\t7\nmat\tsugar\t1\n"
+TABLE = "text,side,year\n" + "".join(
+    f"the cat sat on the mat with tea and milk,left,{1900 + n}\nthe dog sat on sugar and tea,right,{1950 + n}\n"
+    for n in range(12)
+)
 
 
 def _counts(place: Path) -> None:
@@ -48,10 +52,18 @@ def _encoder(place: Path) -> None:
     ft.Encoder(vectors).fit(TEXT.splitlines()).save(place)
 
 
-def _word2vec(place: Path) -> None:
-    from firthian.vectors.formats import write_vectors
+def _index(place: Path) -> None:
+    ft.index(place.with_name("vectors"), TEXT.splitlines(), place, method="mean")
 
-    write_vectors(ft.train([TEXT], "svd", vector_size=2, counting={"min_count": 1}), place, "word2vec")
+
+def _coded(place: Path) -> None:
+    from firthian.vectors.compress import compress
+
+    compress(ft.train([TEXT], "svd", vector_size=8, counting={"min_count": 1}), bytes=4).save(place)
+
+
+def _rectangle(place: Path) -> None:
+    ft.train([TEXT], "sgns", vector_size=2, epochs=1, counting={"min_count": 1}).save(place)
 
 
 def _static(place: Path) -> None:
@@ -70,7 +82,12 @@ class Kind:
     commands: tuple[str, ...]
 
 
-_QUERIES = ("neighbors X tea", "analogy X tea milk cat", "similarity X tea milk", "evaluate X --file PAIRS")
+_QUERIES = (
+    "neighbors X tea", "analogy X tea milk cat", "similarity X tea milk", "evaluate X --file PAIRS",
+    "associate X --targets WORDS --axis cat:dog", "regress TABLE --target tea --formula side -v X --permutations 19",
+    "encode X TEXT -o OUT.npy", "index X TEXT -o OUT", "compress X -o OUT --bytes 4", "subwords X -o OUT",
+    "add X COUNTS -o OUT", "map X --method pca -o OUT.html", "adapt LABELED -v X -o OUT --no-learning-curve",
+)  # fmt: skip
 
 KINDS = (
     Kind("counts", _counts, "counts.json", (
@@ -80,6 +97,15 @@ KINDS = (
         "info X", "verify X", *_QUERIES, "score X TEXT", "convert X OUT.txt --to word2vec", "convert X OUT",
     )),
     Kind("bayes", _vectors("bayes", epochs=1), "vectors.json", ("uncertain X tea --neighbors 2", "convert X OUT")),
+    Kind("sgns", _rectangle, "vectors.json", (
+        "change TABLE --by side -v X --permutations 19 --min-occurrences 5", "add X COUNTS -o OUT",
+    )),
+    Kind("coded", _coded, "vectors.json", (
+        "neighbors X tea", "info X", "verify X", "convert X OUT", "compress X -o OUT --bytes 4", "encode X TEXT -o OUT.npy",
+    )),
+    Kind("index", _index, "index.json", (
+        "search X tea -v VECTORS", "dedupe X -v VECTORS -o OUT.txt", "verify X", "index VECTORS TEXT -o X --add", "info X",
+    )),
     Kind("sparse", _vectors("hal"), "vectors.json", ("neighbors X tea", "info X")),
     Kind("subwords", _vectors("svd", subwords="on"), "vectors.json", ("neighbors X teas", "convert X OUT")),
     Kind("classifier", _classifier, "model.json", ("classify X TEXT", "verify X")),
@@ -144,16 +170,55 @@ SPECIAL: dict[str, Callable[[Path], None]] = {
     "huge": _sparse, "empty": lambda path: path.touch(), "terminal": _to("/dev/tty"),
 }  # fmt: skip
 
+
+def _deep(path: Path) -> None:
+    path.write_bytes(b"[" * 100_000)
+
+
+def _loops(path: Path) -> None:
+    path.mkdir()
+    (path / "again").symlink_to(".")
+    (path / "text.txt").symlink_to("nowhere")
+
+
+#: More that may lie under the name of an input.
+MORE: dict[str, Callable[[Path], None]] = {
+    "deep": _deep, "loops": _loops, "bytes": lambda path: path.write_bytes(bytes(range(256)) * 40)
+}  # fmt: skip
+
 #: Commands that write, tried on every special target, with --force and without.
 WRITERS = (
     "count TEXT -o T", "train COUNTS -m svd --dim 2 -o T", "convert VECTORS T", "convert VECTORS T --to glove",
     "merge COUNTS COUNTS -o T", "adapt LABELED -v random:3 -o T --no-learning-curve", "evaluate VECTORS --file PAIRS --html T",
     "train TEXT -m bayes-svi --dim 2 --min-count 1 -o OUT --stream T", "subwords VECTORS -o T",
-    "map VECTORS --method pca -o T.html", "compare COUNTS -m svd:dim=2 -o T",
+    "map VECTORS --method pca -o T.html", "compare COUNTS -m svd:dim=2 -o T", "add VECTORS COUNTS -o T",
+    "compress VECTORS -o T --bytes 4", "index VECTORS TEXT -o T", "dedupe INDEX -v VECTORS -o T",
+    "encode VECTORS TEXT -o T.npy", "encode VECTORS TEXT -o OUT.npy --save T",
+    "regress TABLE --target tea --formula side -v VECTORS --permutations 19 -o T",
+    "change TABLE --by side -v SGNS --permutations 19 --min-occurrences 5 -o T",
+    "associate VECTORS --targets WORDS --axis cat:dog -o T", "keyness TABLE --by side --min-count 1 --permutations 19 -o T",
 )  # fmt: skip
 
 #: Targets that are never an output.
 NO_TARGETS = ("/", ".", "..", "", "/dev/null", "/dev/stdout", "/proc/self/mem", "\0", "a" * 300, "nowhere/x", "TEXT/x")
+
+#: Commands that read a file or a folder R, tried on everything special that ends.
+READERS = (
+    "count R -o OUT", "count TEXT --stop-words R -o OUT", "count TEXT --vocabulary R -o OUT", "train R -m svd --dim 2 -o OUT",
+    "merge R COUNTS -o OUT", "neighbors R tea", "convert R OUT", "info R", "verify R", "score VECTORS R",
+    "classify CLASSIFIER R", "classify R TEXT", "adapt R -v random:3 -o OUT --no-learning-curve", "evaluate VECTORS --file R",
+    "encode VECTORS R -o OUT.npy", "index VECTORS R -o OUT", "search R tea", "dedupe R", "compress R -o OUT --bytes 4",
+    "subwords R -o OUT", "add R COUNTS -o OUT", "add VECTORS R -o OUT", "associate VECTORS --targets R --axis cat:dog",
+    "regress R --target tea --formula side -v VECTORS --permutations 19", "keyness R --by side --permutations 19",
+    "regress TABLE --target tea --formula side -v VECTORS --permutations 19 --transform R",
+    "regress TABLE --target tea --formula side -v VECTORS --permutations 19 --stop-words R",
+    "change R --by side -v SGNS --permutations 19", "change R TEXT --permutations 19 -v SGNS", "map R --method pca -o OUT.html",
+    "compare R -m svd:dim=2 -o OUT", "uncertain R tea", "similarity R tea milk", "analogy R tea milk cat",
+    "train TEXT -m bayes-svi --dim 2 --min-count 1 -o OUT --stream R",
+)  # fmt: skip
+
+#: What may lie under the name of an input: a pipe would wait for its writer, as with any tool.
+INPUTS = ("zeros", "noise", "full", "null", "itself", "nothing", "folder", "huge", "empty", "deep", "loops", "bytes")
 
 #: Commands that are tried with every value of every option in OPTIONS.
 OPTIONED = {
@@ -168,6 +233,32 @@ OPTIONED = {
     "score VECTORS": ("--sample",),
     "adapt LABELED -v random:3 -o OUT --no-learning-curve": ("--seed", "--passes", "--cost", "--lam", "--cv", "--workers"),
     "evaluate VECTORS --file": ("PAIRS --suite", "PAIRS --sets", ""),
+    "regress TABLE --target tea --formula side -v VECTORS --permutations 19": (
+        "--target", "--formula", "--min-occurrences", "--transform", "--text-column", "--format", "--tokenizer", "--seed",
+        "--workers", "--window", "--min-count", "--min-length", "--cluster-by", "--permutations", "--bootstrap", "--missing",
+        "--topn", "--sentences",
+    ),
+    "change TABLE --by side -v SGNS --permutations 19 --min-occurrences 5": (
+        "--by", "--cuts", "--unit", "--words", "--min-occurrences", "--permutations", "--fdr", "--topn", "--missing", "--plot",
+        "--seed", "--memory", "--workers", "--window", "--sample", "--min-count", "--max-vocab",
+    ),
+    "associate VECTORS --targets WORDS --axis cat:dog": (
+        "--axis", "--seed", "--permutations", "--resamples", "--alternative", "--missing", "--list", "--attributes",
+    ),
+    "keyness TABLE --by side --min-count 1 --permutations 19": (
+        "--by", "--groups", "--text-column", "--format", "--where", "--tokenizer", "--seed", "--min-count", "--prior",
+        "--permutations",
+    ),
+    "encode VECTORS TEXT -o OUT.npy": (
+        "--method", "--smoothing", "--fit", "--empty", "--format", "--text-column", "--workers",
+    ),
+    "index VECTORS TEXT -o OUT": ("--method", "--format", "--text-column", "--workers"),
+    "search INDEX tea -v VECTORS": ("--topn", "--method", ""),
+    "dedupe INDEX -v VECTORS": ("--threshold",),
+    "compress VECTORS -o OUT": ("--bytes", "--dim", "--words", "--ngrams", "--method", "--seed", "--workers"),
+    "subwords VECTORS -o OUT": ("--seed", "--workers"),
+    "uncertain BAYES tea": ("--neighbors", "--level", "--draws"),
+    "map VECTORS --method pca -o OUT.html": ("--limit", "--method", "--seed"),
     "convert VECTORS OUT.txt": ("--to", "--limit", "--replace-spaces", "--duplicates"),
 }  # fmt: skip
 

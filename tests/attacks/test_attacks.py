@@ -21,14 +21,18 @@ import pytest
 
 from firthian.cli.app import main
 from tests.attacks.artifacts import (
+    INPUTS,
     KINDS,
     LABELED,
     MODULES,
+    MORE,
     NO_TARGETS,
     OPTION_VALUES,
     OPTIONED,
     PAIRS,
+    READERS,
     SPECIAL,
+    TABLE,
     TEXT,
     VALUES,
     WRITERS,
@@ -64,7 +68,14 @@ def arena(tmp_path: Path, originals: Path, monkeypatch: pytest.MonkeyPatch) -> P
     """Return a current folder with files to name, and modules that note when they are imported."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", "")
-    for name, text in (("text.txt", TEXT), ("labeled.tsv", LABELED), ("pairs.tsv", PAIRS)):
+    files = {
+        "text.txt": TEXT,
+        "labeled.tsv": LABELED,
+        "pairs.tsv": PAIRS,
+        "table.csv": TABLE,
+        "words.txt": "tea\nmilk\n",
+    }
+    for name, text in files.items():
         (tmp_path / name).write_text(text)
     for name in MODULES:
         (tmp_path / f"{name}.py").write_text(
@@ -90,8 +101,9 @@ def patience(seconds: int = PATIENCE) -> Iterator[None]:
 def filled(command: str, originals: Path, **more: str) -> list[str]:
     """Return the arguments of a command, with files in place of their names."""
     names = {
-        "TEXT": "text.txt", "LABELED": "labeled.tsv", "PAIRS": "pairs.tsv", "COUNTS": str(originals / "counts"),
-        "VECTORS": str(originals / "vectors"), "OUT": "out", "OUT.txt": "out.txt", "OUT.npy": "out.npy", **more,
+        "TEXT": "text.txt", "LABELED": "labeled.tsv", "PAIRS": "pairs.tsv", "TABLE": "table.csv", "WORDS": "words.txt",
+        "OUT": "out", **{f"OUT.{suffix}": f"out.{suffix}" for suffix in ("txt", "npy", "html")},
+        **{kind.name.upper(): str(originals / kind.name) for kind in KINDS}, **more,
     }  # fmt: skip
     return [names.get(word, word) for word in shlex.split(command)]
 
@@ -109,8 +121,9 @@ def attack(arguments: list[str], arena: Path) -> str:
     except BaseException as error:
         return f"{type(error).__name__}: {str(error)[:200]}"
     told = err.getvalue().splitlines()
-    left = {item.name for item in arena.iterdir()} - before - {"out", "out.txt", "out.npy", "__pycache__"}
-    for name in ("out", "out.txt", "out.npy"):
+    outputs = {"out", "out.txt", "out.npy", "out.html"}
+    left = {item.name for item in arena.iterdir()} - before - outputs - {"__pycache__"}
+    for name in outputs:
         place = arena / name
         shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink(missing_ok=True)
     if code not in (0, 2):
@@ -201,7 +214,7 @@ def test_files_of_folders(
 @pytest.mark.parametrize("command", WRITERS)
 def test_targets(command: str, amount: str, arena: Path, originals: Path, request: pytest.FixtureRequest) -> None:
     """Every writing verb on every special target; what is not a regular file or ours stays."""
-    suffix = ".html" if "T.html" in command else ""
+    suffix = next((suffix for suffix in (".html", ".npy") if f" T{suffix}" in command), "")
     names = SPECIAL if suffix else (*SPECIAL, *NO_TARGETS)
     cases = [(special, force) for special in names for force in ("", " --force")]
     found = {}
@@ -211,13 +224,26 @@ def test_targets(command: str, amount: str, arena: Path, originals: Path, reques
             SPECIAL[special](place)
         target = place.name if special in SPECIAL else special.replace("TEXT", "text.txt")
         before = os.lstat(place).st_mode if os.path.lexists(place) else None
-        more = {"T": target, "T.html": target}
+        more = {"T": target, f"T{suffix}": target}
         found[f"{special}{force} {command}"] = attack(filled(command + force, originals, **more), arena)
         if special in ("pipe", "zeros", "full", "null", "terminal", "noise"):
             assert os.lstat(place).st_mode == before, f"{special}{force} {command}"
-        for name in ("t", "t.html", "t.partial"):
+        for name in ("t", "t.html", "t.npy", "t.partial"):
             item = arena / name
             shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink(missing_ok=True)
+    check(found)
+
+
+@pytest.mark.parametrize("amount", AMOUNT)
+@pytest.mark.parametrize("command", READERS)
+def test_inputs(command: str, amount: str, arena: Path, originals: Path, request: pytest.FixtureRequest) -> None:
+    """Every reading verb on devices, links, folders and nonsense; an answer or one line."""
+    found = {}
+    for special in sampled(list(INPUTS), request):
+        place = arena / "r"
+        (SPECIAL | MORE)[special](place)
+        found[f"{special} {command}"] = attack(filled(command, originals, R="r"), arena)
+        shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink(missing_ok=True)
     check(found)
 
 

@@ -229,7 +229,7 @@ def is_plain(path: str) -> bool:
 def chunks_between(path: str, begin: int, end: int | None, state: FileState | None = None) -> Iterator[bytes]:
     """Yield the lines of a plain file that start in a range of its bytes; raise if its state has changed."""
     with os_errors(path), _open(path) as file:
-        at, stop = _line_start(file, begin), _line_start(file, end) if end is not None else None
+        at, stop = _line_start(path, file, begin), _line_start(path, file, end) if end is not None else None
         file.seek(at)
         while data := file.read(CHUNK_BYTES if stop is None else min(CHUNK_BYTES, stop - at)):
             _check_text(path, data)
@@ -239,12 +239,14 @@ def chunks_between(path: str, begin: int, end: int | None, state: FileState | No
             _check_unchanged(path, state, _state(os.fstat(file.fileno())))
 
 
-def _line_start(file: io.BufferedReader[Any], at: int) -> int:
+def _line_start(path: str, file: io.BufferedReader[Any], at: int) -> int:
     """Return the offset of the first line that starts at a byte or later."""
     if at == 0:
         return 0
     file.seek(at - 1)
     while line := file.readline(CHUNK_BYTES):
+        # Or the search would go through terabytes of a file with holes.
+        _check_text(path, line)
         if line.endswith(b"\n"):
             break
     return file.tell()
@@ -254,7 +256,7 @@ def lines_before(path: str, begin: int) -> int:
     """Return the number of lines of a plain file that start before a byte, for error messages."""
     lines = at = 0
     with _open(path) as file:
-        stop = _line_start(file, begin)
+        stop = _line_start(path, file, begin)
         file.seek(0)
         while at < stop and (data := file.read(min(CHUNK_BYTES, stop - at))):
             lines += data.count(b"\n")
