@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Json, Output, Seed, Workers, print_json, read_settings, require_output
+from firthian.cli.options import Force, Json, Output, Seed, Workers, new_output, print_json, read_settings
 from firthian.disk.stopping import catching_signals
 from firthian.errors import FirthianError
 from firthian.runtime.progress import Progress, on_terminal
@@ -48,11 +48,8 @@ def adapt(
 ) -> None:
     """Train a text classifier that tunes word vectors to the task."""
     from firthian.adapt.labeled import read_labeled
-    from firthian.disk.atomic import check_folder, check_not_source
 
-    output = require_output(output)
-    check_not_source(output, vectors)
-    check_folder(output, force)
+    output = new_output(output, force, vectors)
     if grid is not None and cv is None:
         raise FirthianError("--grid has no effect without --cv", hint="add --cv 5, or omit it")
     chosen = read_settings(settings or [], C=cost, lam=lam, passes=passes)

@@ -8,7 +8,7 @@ import typer
 
 from firthian.cli import options as flags
 from firthian.cli.app import app
-from firthian.cli.options import print_json, require_output
+from firthian.cli.options import new_output, print_json
 from firthian.disk.stopping import catching_signals
 from firthian.runtime.progress import on_terminal
 
@@ -29,13 +29,10 @@ def compress(
 ) -> None:
     """Compress vectors to a few bytes a word."""
     from firthian.cli.info import size_on_disk
-    from firthian.disk.atomic import check_folder, check_not_source
     from firthian.vectors.compress import compress as compress_vectors
     from firthian.vectors.formats import open_vectors
 
-    output = require_output(output)
-    check_not_source(output, vectors)
-    check_folder(output, force)
+    output = new_output(output, force, vectors)
     with catching_signals(), on_terminal() as progress:
         small = compress_vectors(
             open_vectors(vectors), bytes, dim=dim, words=words, ngrams=ngrams, method=method, seed=seed,

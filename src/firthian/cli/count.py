@@ -9,7 +9,7 @@ import typer
 
 from firthian.cli import options as flags
 from firthian.cli.app import app
-from firthian.cli.options import counting_flags, print_json, require_output
+from firthian.cli.options import counting_flags, new_output, print_json, require_output
 from firthian.disk.stopping import catching_signals
 from firthian.runtime.progress import on_terminal
 
@@ -90,11 +90,8 @@ def merge(
     """Add up the counts of several corpora."""
     from firthian.counts.merging import merge as merge_counts
     from firthian.counts.merging import same_corpus
-    from firthian.disk.atomic import check_not_source
 
-    output = require_output(output)
-    for path in counts:
-        check_not_source(output, path)
+    output = new_output(output, force, *counts)
     with catching_signals():
         merged = merge_counts(counts, output, workers=workers, force=force)
     print(f"{len(merged.vocabulary):,} words, {merged.pairs:,} pairs in {output}")

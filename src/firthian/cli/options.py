@@ -42,11 +42,11 @@ class GivenFlags(dict[str, Any]):
 
 def flags_of(settings: type, argument: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a command with the flags of a settings class, which it receives as one argument."""
+    options = [option for option in declared(settings).values() if option.group]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(command, eval_str=True)
         kept = [parameter for name, parameter in own.parameters.items() if name != argument]
-        options = [option for option in declared(settings).values() if option.group]
         added = [_flag(option, "model" in own.parameters) for option in options]
 
         @functools.wraps(command)
@@ -89,6 +89,17 @@ def require_output(output: str | None) -> str:
     """Return the output folder; raise if the user named none."""
     if output is None:
         raise FirthianError("no output folder", hint="pass -o FOLDER")
+    return output
+
+
+def new_output(output: str | None, force: bool, *sources: str) -> str:
+    """Return the output folder; raise if it is missing, one of the sources, or may not be written."""
+    from firthian.disk.atomic import check_folder, check_not_source
+
+    output = require_output(output)
+    for source in sources:
+        check_not_source(output, source)
+    check_folder(output, force)
     return output
 
 

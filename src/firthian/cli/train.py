@@ -11,7 +11,7 @@ import typer
 
 from firthian.cli import options as flags
 from firthian.cli.app import app
-from firthian.cli.options import counting_flags, find_source, print_json, read_settings, require_output
+from firthian.cli.options import counting_flags, find_source, new_output, print_json, read_settings, require_output
 from firthian.disk.stopping import Interrupted, catching_signals
 from firthian.errors import FirthianError
 from firthian.runtime.progress import on_terminal
@@ -111,12 +111,10 @@ def _follow(
     corpus: Any, folder: str, settings: StreamSettings, workers: int | None, output: Path, force: bool, json: bool
 ) -> None:
     """Learn from documents as they arrive."""
-    from firthian.disk.atomic import check_folder, check_not_source
     from firthian.learn.bayes.stream import follow
     from firthian.runtime.memory import PeakMemory
 
-    check_not_source(output, folder)
-    check_folder(output, force)
+    new_output(str(output), force, folder)
     begin = time.perf_counter()
     try:
         with PeakMemory() as peak, catching_signals() as stop, on_terminal() as progress:
@@ -170,13 +168,10 @@ def subwords(
     force: flags.Force = False,
 ) -> None:
     """Add vectors of character n-grams, so that every word has a vector."""
-    from firthian.disk.atomic import check_folder, check_not_source
     from firthian.learn.subwords import add_subwords
     from firthian.vectors.formats import open_vectors
 
-    output = require_output(output)
-    check_not_source(output, vectors)
-    check_folder(output, force)
+    output = new_output(output, force, vectors)
     with catching_signals():
         fitted = add_subwords(
             open_vectors(vectors, verify=True), seed=seed, workers=workers, **read_settings(settings or [])
@@ -198,15 +193,11 @@ def add(
 ) -> None:
     """Add words from new counts; existing vectors stay unchanged."""
     from firthian.counts.counts import Counts
-    from firthian.disk.atomic import check_folder, check_not_source
     from firthian.runtime.run import Run
     from firthian.vectors.formats import open_vectors
     from firthian.vectors.psd import add_words
 
-    output = require_output(output)
-    for path in (vectors, counts):
-        check_not_source(output, path)
-    check_folder(output, force)
+    output = new_output(output, force, vectors, counts)
     with catching_signals(), on_terminal() as progress:
         run = Run.create(workers=workers, progress=progress)
         added = add_words(open_vectors(vectors, verify=True), Counts.load(counts), ridge, unseen_weight, run)

@@ -23,7 +23,6 @@ class Concordance:
 
     lines: list[tuple[str, str, str]]
     complete: bool
-    searched_bytes: int
 
 
 def concordance(
@@ -38,10 +37,9 @@ def concordance(
     bounded = [rf"(?<!\w){re.escape(part).replace('_', '[_ ]')}(?!\w)" for part in (word, beside) if part]
     pattern, other = re.compile(bounded[0], re.IGNORECASE), re.compile(bounded[-1], re.IGNORECASE)
     lines: list[tuple[str, str, str]] = []
-    searched, end = 0, time.monotonic() + seconds
+    end = time.monotonic() + seconds
     for piece in Files(list(paths)).pieces():
         text = piece.text.decode("utf-8", "replace")
-        searched += len(piece.text)
         for found in pattern.finditer(text):
             left = text[max(0, found.start() - _SIDE) : found.start()].rpartition("\n")[2]
             right = text[found.end() : found.end() + _SIDE].partition("\n")[0]
@@ -49,7 +47,7 @@ def concordance(
                 continue
             lines.append((_SPACES.sub(" ", left), found[0], _SPACES.sub(" ", right)))
             if len(lines) == topn:
-                return Concordance(lines, False, searched)
+                return Concordance(lines, False)
         if time.monotonic() > end:
-            return Concordance(lines, False, searched)
-    return Concordance(lines, True, searched)
+            return Concordance(lines, False)
+    return Concordance(lines, True)

@@ -214,11 +214,7 @@ def _lines(file: Path) -> list[str]:
 
 def _proc_bytes(file: str, name: str) -> int:
     """Return a size that Linux reports in kB; 0 if this system does not."""
-    try:
-        lines = Path(file).read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
+    return next((int(line.split()[1]) * 1024 for line in _lines(Path(file)) if line.startswith(name)), 0)
 
 
 class PeakMemory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Protocol
 
@@ -233,24 +232,6 @@ class Trial:
     dimension: int
     bound: float
     live: int
-
-
-def bound_by_dimension(model: Fittable, dimensions: Iterable[int], solver: VariationalSweeps, run: Run) -> list[Trial]:
-    """Fit the model with each of these dimensions.
-
-    The bound approximates the evidence p(data), so it is comparable between dimensions: it rises as long as further
-    dimensions explain more than their priors cost, then falls slowly, as ARD switches them off.
-
-    >>> from firthian.learn.bayes.model import BayesianLogistic, Events
-    >>> random = np.random.default_rng(0)
-    >>> real = random.standard_normal((30, 2)) @ random.standard_normal((2, 30)) > 0
-    >>> run = Run.create()
-    >>> model = BayesianLogistic(Events.from_dense(5.0 * real, 5.0 * ~real), run)
-    >>> trials = bound_by_dimension(model, (1, 2, 4), VariationalSweeps(40, start="noise"), run)
-    >>> max(trials, key=lambda trial: trial.bound).dimension
-    2
-    """
-    return [_fit(model, dimension, solver, run)[0] for dimension in dimensions]
 
 
 def choose_dimension(
