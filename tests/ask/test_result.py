@@ -69,7 +69,7 @@ def test_pictures_are_checked_and_written(tmp_path):
     for name in ("a.png", "a.svg", "a.pdf"):
         Answer().plot(tmp_path / name)
         assert (tmp_path / name).stat().st_size > 500
-    with pytest.raises(FirthianError, match="no known picture suffix"):
+    with pytest.raises(FirthianError, match="not a supported picture format"):
         Answer().plot(tmp_path / "a.bmp")
     assert Answer().plot() is not None
 

@@ -58,7 +58,7 @@ def test_a_table_and_files_give_the_same_answer(folder, firth):
         (["all.tsv", "--by", "year", "--cuts", "x"], "expected numbers in --cuts"),
         (["all.tsv", "--by", "year", "--cuts", "1700"], "has no documents"),
         (["all.tsv", "--by", "year", "--words", "zebra"], "none of the words occurs"),
-        (["all.tsv", "--by", "year", "--json", "--csv"], "exclude each other"),
+        (["all.tsv", "--by", "year", "--json", "--csv"], "cannot be combined"),
         (["old.txt", "absent.txt"], "absent.txt"),
         (["old.txt", "new.txt", "--by", "year"], "--by has no effect on several corpora"),
     ],

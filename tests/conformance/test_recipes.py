@@ -250,5 +250,5 @@ def test_a_dry_run_knows_every_recipe(name):
 
 @pytest.mark.parametrize("name", [recipe.name for recipe in RECIPES if recipe.source != "vectors"])
 def test_text_without_pairs_is_refused(name):
-    with pytest.raises(FirthianError, match="no pair of words"):
+    with pytest.raises(FirthianError, match="no pairs of words"):
         fit(find_recipe(name), [f"w{number}" for number in range(40)], dimension=1)

@@ -201,7 +201,7 @@ def test_named_words_and_too_few(firth, tmp_path: Path) -> None:
         "'sunn' is not in the vocabulary", "did you mean sun"
     )
     firth("map", folder, "-o", out, "--words", "tea").complains("a map needs two words or more, got 1")
-    firth("map", folder, "-o", tmp_path / "m.gif").complains("no known picture suffix", ".html or .png or .svg")
+    firth("map", folder, "-o", tmp_path / "m.gif").complains("not a supported picture format", ".html or .png or .svg")
     firth("map", folder, "-o", out, "--method", "tsn").complains("did you mean tsne")
     firth("map", folder, "-o", tmp_path / "no" / "m.png").complains("not a folder")
     out.write_text("mine")

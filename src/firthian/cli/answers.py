@@ -23,7 +23,7 @@ def check_output(output: str | None, force: bool, json: bool, csv: bool) -> None
     from firthian.disk.atomic import check_folder
 
     if json and csv:
-        raise FirthianError("--json and --csv exclude each other", hint="choose one")
+        raise FirthianError("--json and --csv cannot be combined", hint="choose one")
     if output is not None:
         check_folder(output, force)
 

@@ -38,7 +38,7 @@ def evaluate(
     from firthian.evaluate.run import evaluate as evaluate_vectors
 
     if json and csv:
-        raise FirthianError("--json and --csv exclude each other", hint="choose one")
+        raise FirthianError("--json and --csv cannot be combined", hint="choose one")
     if len(set(vectors)) < len(vectors):
         raise FirthianError("the same vectors are named twice", hint="name each once")
     page = None if html is None else check_file(html, force)

@@ -136,7 +136,7 @@ class TrainingPlan:
         dimension = check_dimension(self.recipe, self.vector_size, words, tokens)
         if self.recipe.source == "counts" and pairs == 0:
             raise FirthianError(
-                "the counts contain no pair of words", hint="add text, raise `window`, or set `sample=0`"
+                "the counts contain no pairs of words", hint="add text, raise `window`, or set `sample=0`"
             )
         return Problem(words, pairs, dimension, tokens if self.recipe.source == "tokens" else 0)
 

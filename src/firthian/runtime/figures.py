@@ -25,7 +25,7 @@ def check_picture(path: str | os.PathLike[str], suffixes: tuple[str, ...], force
     """Raise, before any work, if a picture cannot be written here."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
-        raise FirthianError(f"{target} has no known picture suffix", hint=f"use {' or '.join(suffixes)}")
+        raise FirthianError(f"{target} is not a supported picture format", hint=f"use {' or '.join(suffixes)}")
     return check_file(target, force)
 
 

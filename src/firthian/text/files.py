@@ -116,7 +116,7 @@ def _files_below(path: str) -> Iterator[Path]:
             if _is_not_text(name):
                 continue
             if not item.is_file():
-                what = "is neither a file nor a folder" if item.exists() else "is a link to nothing"
+                what = "is neither a file nor a folder" if item.exists() else "is a broken link"
                 raise FirthianError(f"{item} {what}", hint="remove it from the corpus, or name the files to read")
             yield item
 

@@ -37,7 +37,7 @@ class PhraseOptions:
         elif not math.isfinite(self.threshold):
             raise FirthianError(
                 f"`phrase_threshold` must be a finite number, got {self.threshold}",
-                hint=f"{_DEFAULT_THRESHOLDS[self.score]:g} is usual",
+                hint=f"{_DEFAULT_THRESHOLDS[self.score]:g} is typical",
             )
 
     def as_dict(self) -> dict[str, Any]:

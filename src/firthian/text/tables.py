@@ -31,7 +31,7 @@ def csv_rows(path: str, errors: str = "surrogateescape", limit: int | None = Non
         for line in _text_lines(path, errors, limit):
             length += len(line)
             if length > 2 * LARGEST_LINE:
-                raise FirthianError(f"{path}, line {number}: the record does not end", hint="close the open quote")
+                raise FirthianError(f"{path}, line {number}: a quote is never closed", hint="close it")
             # A carriage return ends a line too.
             yield from io.StringIO(line, newline="") if "\r" in line else (line,)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: Names of other libraries, and what to write instead.
 ELSEWHERE = {
-    "add_vector": "vectors do not change; build new ones: Vectors(matrix, Vocabulary(words))",
-    "add_vectors": "vectors do not change; build new ones: Vectors(matrix, Vocabulary(words)), or add_words(counts)",
+    "add_vector": "vectors cannot be changed; build new ones: Vectors(matrix, Vocabulary(words))",
+    "add_vectors": "vectors cannot be changed; build new ones: Vectors(matrix, Vocabulary(words)), or add_words(counts)",
     "build_vocab": "firthian.count(corpus) builds the vocabulary",
     "epochs": "see provenance.options",
     "evaluate_word_analogies": "firthian.evaluate(vectors, sets=[path])",
@@ -31,7 +31,7 @@ ELSEWHERE = {
     "init_sims": "normalized() returns vectors of length 1",
     "loc": "vectors[word], or vectors.to_pandas().loc[word]",
     "predict_output_word": "most_similar(words), or firthian.ask for fitted models of text",
-    "set_vecattr": "vectors do not change; build new ones: Vectors(matrix, Vocabulary(words, counts))",
+    "set_vecattr": "vectors cannot be changed; build new ones: Vectors(matrix, Vocabulary(words, counts))",
     "to_csv": "to_pandas().to_csv(path), or save_word2vec_format(path)",
     "train": "vectors are trained once: firthian.train(corpus); add_words(counts) adds words",
     "unit_normalize_all": "normalized() returns vectors of length 1",
@@ -245,7 +245,7 @@ class Habits(Queries):
         return matrix.copy() if copy else matrix
 
     def __setitem__(self, word: str, vector: Any) -> None:
-        raise FirthianError("vectors do not change", hint="build new ones: Vectors(matrix, Vocabulary(words))")
+        raise FirthianError("vectors cannot be changed", hint="build new ones: Vectors(matrix, Vocabulary(words))")
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -129,7 +129,7 @@ class Transforms(Exports):
         if not isinstance(old, int | float):
             changes = ", ".join(str(step.get("name")) for step in self.provenance.transforms)
             if not changes:
-                raise FirthianError("these vectors do not know their eigenvalue power", hint="train them again")
+                raise FirthianError("the eigenvalue power of these vectors is unknown", hint="train them again")
             message = f"the dimensions are no longer those of the decomposition ({changes})"
             raise FirthianError(message, hint="change the eigenvalue power before other transforms")
         values = np.abs(np.asarray(self.extras[name], dtype=np.float64))
@@ -152,7 +152,7 @@ class Transforms(Exports):
         """Center, and remove the ``number`` strongest principal components (Mu and Viswanath 2018, algorithm 1)."""
         matrix = self._dense("removing components")
         if not 0 <= number <= self.vector_size:
-            raise FirthianError(f"cannot remove {number} of {self.vector_size} components", hint="1 in 100 is usual")
+            raise FirthianError(f"cannot remove {number} of {self.vector_size} components", hint="1 in 100 is typical")
         center = matrix - _mean(matrix)
         with one_blas_thread():
             covariance = np.zeros((self.vector_size, self.vector_size))

@@ -147,7 +147,7 @@ def most_similar(
     _require(vectors)
     number, words = vectors.vocabulary[word], vectors.vocabulary.words
     if score not in SCORES:
-        raise FirthianError(f"`score` must be one of {', '.join(SCORES)}, got {score!r}", hint="cosine is usual")
+        raise FirthianError(f"`score` must be one of {', '.join(SCORES)}, got {score!r}", hint="the default is cosine")
     if score == "product-kernel":
         values = product_kernel(vectors, np.full(len(vectors), number), np.arange(len(vectors)))
     else:
@@ -265,7 +265,7 @@ def analogy(vectors: Vectors, a: str, b: str, c: str, topn: int = 10, draws: int
     """
     _require(vectors)
     if not 1 <= draws <= _MOST_DRAWS:
-        raise FirthianError(f"`draws` must be from 1 to {_MOST_DRAWS:,}, got {draws}", hint="500 are usual")
+        raise FirthianError(f"`draws` must be from 1 to {_MOST_DRAWS:,}, got {draws}", hint="500 is typical")
     question = [vectors.vocabulary[word] for word in (a, b, c)]
     unit = vectors.matrix / np.maximum(np.linalg.norm(vectors.matrix, axis=1, keepdims=True), 1e-30)
     scores = unit @ (unit[question[1]] - unit[question[0]] + unit[question[2]])
@@ -305,7 +305,7 @@ def _cosines(vectors: Vectors, number: int) -> Array:
 def check_level(level: float) -> None:
     """Raise if the level of an interval is not between 0 and 1."""
     if not 0 < level < 1:
-        raise FirthianError(f"`level` must be between 0 and 1, got {level}", hint="0.9 is usual")
+        raise FirthianError(f"`level` must be between 0 and 1, got {level}", hint="0.9 is typical")
 
 
 def _traces(vectors: Vectors) -> Array:

@@ -271,7 +271,7 @@ def test_adagrad_stops_early_and_finds_a_power_too():
 
 def test_bad_input_is_reported():
     _, counts = random_counts(10)
-    with pytest.raises(FirthianError, match="epochs=converged is for solver=sweeps"):
+    with pytest.raises(FirthianError, match="epochs=converged works only with solver=sweeps"):
         ft.train(counts, "tweedie", vector_size=2, solver="adagrad", epochs="converged")
     for wrong in ("1.5", "0", "many"):
         with pytest.raises(FirthianError, match="epochs must be an integer of at least 1 or auto or converged"):

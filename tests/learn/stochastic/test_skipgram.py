@@ -305,7 +305,7 @@ def test_nothing_is_left_on_disk(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("cbow", [False, True])
 def test_without_pairs_there_is_nothing_to_learn(cbow):
-    with pytest.raises(ft.FirthianError, match="the text contains no pair of words"):
+    with pytest.raises(ft.FirthianError, match="the text contains no pairs of words"):
         ft.train(["a", "b", "c"], "sgns-sgd", vector_size=1, cbow=cbow, counting={"min_count": 1, "sample": 0.0})
 
 

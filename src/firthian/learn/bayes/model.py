@@ -190,7 +190,7 @@ def noise_of(mass: Array, exponent: float) -> Array:
 
 def no_pairs() -> FirthianError:
     """Return the error to raise when there is nothing to learn from."""
-    return FirthianError("the text contains no pair of words", hint="add text, or raise `window`")
+    return FirthianError("the text contains no pairs of words", hint="add text, or raise `window`")
 
 
 def sampled_events(counts: Counts, run: Run, negative: float, noise: Array) -> Events:

@@ -90,7 +90,7 @@ class IWLRLS:
     def __post_init__(self) -> None:
         if self.solver == "adagrad" and self.epochs == "converged":
             raise FirthianError(
-                "`epochs=converged` is for `solver=sweeps`", hint="set a number of passes, such as `epochs=50`"
+                "`epochs=converged` works only with `solver=sweeps`", hint="set a number of passes, such as `epochs=50`"
             )
         if self.early_stop and self.iterations == 1:
             raise FirthianError(

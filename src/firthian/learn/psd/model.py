@@ -42,7 +42,7 @@ class WeightedPMI:
         self.words = min(core or len(counts.vocabulary), len(counts.vocabulary))
         self.indptr, self.indices, values = _corner(counts, self.words)
         if values.size == 0:
-            raise FirthianError("the counts contain no pair of words", hint="use a larger corpus or a wider `window`")
+            raise FirthianError("the counts contain no pairs of words", hint="use a larger corpus or a wider `window`")
         self.scale = Scale(kappa, _root_at(values, round(cut * self.words**2), weight_power), weight_power)
         self.targets = np.empty(values.size, dtype=np.float32)
         self.weights = np.empty(values.size, dtype=np.float32)

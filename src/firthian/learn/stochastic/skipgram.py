@@ -224,7 +224,7 @@ class StochasticGradient:
         if pairs == 0:
             # The vectors are still the initial noise.
             raise FirthianError(
-                "the text contains no pair of words", hint="use more text, a wider `window` or a higher `sample`"
+                "the text contains no pairs of words", hint="use more text, a wider `window` or a higher `sample`"
             )
         stats = {"epochs": self.epochs, "tokens": done, "pairs": pairs}
         return unpadded(words, contexts, dimension, self.combine, objective, stats)

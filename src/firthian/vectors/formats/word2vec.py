@@ -144,7 +144,7 @@ def find_layout(path: Path, start: bytes) -> Layout:
     if rest and columns == 0:
         if header is None:
             hint = f"train vectors on it: firth train {path} -o VECTORS"
-            raise FirthianError(f"{path} looks like a text, not vectors: no numbers after the word in line 1", hint)
+            raise FirthianError(f"{path} looks like text, not vectors: no numbers after the word in line 1", hint)
         raise FirthianError(f"{path}, line 2: there are no numbers after the word", hint=_USUAL)
     if header is None:
         return Layout(columns, None)
