@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 @flags_of(RegressSettings, "settings")
 def regress(
     context: typer.Context,
-    corpus: str = typer.Argument(..., help="Table with a text and covariates a row: CSV, TSV or JSON lines."),
+    corpus: str = typer.Argument(..., help="Table with one text and covariates per row: CSV, TSV, JSON lines."),
     target: list[str] | None = typer.Option(
         None, "--target", help="Word, phrase or pattern such as immigr*. Repeatable: all count as one."
     ),
     all_words: bool = typer.Option(False, "--all-words", help="Every frequent word, with false discovery rates."),
-    min_occurrences: int = typer.Option(50, help="With --all-words: words seen less often are left out.", min=2),
+    min_occurrences: int = typer.Option(50, help="With --all-words: minimum occurrences of a word.", min=2),
     formula: str = typer.Option(..., "--formula", help="Covariates, as in party * gender + year."),
     vectors: str = typer.Option(..., "-v", "--vectors", help="Word vectors: a folder, or a file in any format."),
     transform: str | None = typer.Option(
