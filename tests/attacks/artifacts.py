@@ -104,7 +104,8 @@ KINDS = (
         "neighbors X tea", "info X", "verify X", "convert X OUT", "compress X -o OUT --bytes 4", "encode X TEXT -o OUT.npy",
     )),
     Kind("index", _index, "index.json", (
-        "search X tea -v VECTORS", "dedupe X -v VECTORS -o OUT.txt", "verify X", "index VECTORS TEXT -o X --add", "info X",
+        "search X tea", "search X tea -v VECTORS", "dedupe X -v VECTORS -o OUT.txt", "verify X", "info X",
+        "index VECTORS TEXT -o X --add",
     )),
     Kind("sparse", _vectors("hal"), "vectors.json", ("neighbors X tea", "info X")),
     Kind("subwords", _vectors("svd", subwords="on"), "vectors.json", ("neighbors X teas", "convert X OUT")),
@@ -126,8 +127,8 @@ def is_verb(command: str) -> bool:
 
 #: What a stranger may write into a field of a manifest.
 VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 2**63, 1e308, float("nan"), "", "\x1b[2J", "../../etc/passwd", "evil_import:f", "whitespace:f",
-    "unicode:f", "os:system", "icu:../x", [], [[]], {}, {"a": 1}, "9" * 5000,
+    None, True, -1, 0, 2**63, 1e308, float("nan"), "", "\x1b[2J", "../../etc/passwd", "/dev/zero", "evil_import:f",
+    "whitespace:f", "unicode:f", "os:system", "icu:../x", [], [[]], {}, {"a": 1}, "9" * 5000,
 )  # fmt: skip
 
 #: Modules that must never be imported because a file names them.
@@ -175,6 +176,11 @@ def _deep(path: Path) -> None:
     path.write_bytes(b"[" * 100_000)
 
 
+def _array(path: Path) -> None:
+    header = b"{'descr': '<f8', 'shape': (2, 2), 'x':" + b"(" * 9000
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+
+
 def _loops(path: Path) -> None:
     path.mkdir()
     (path / "again").symlink_to(".")
@@ -183,7 +189,7 @@ def _loops(path: Path) -> None:
 
 #: More that may lie under the name of an input.
 MORE: dict[str, Callable[[Path], None]] = {
-    "deep": _deep, "loops": _loops, "bytes": lambda path: path.write_bytes(bytes(range(256)) * 40)
+    "deep": _deep, "array": _array, "loops": _loops, "bytes": lambda path: path.write_bytes(bytes(range(256)) * 40)
 }  # fmt: skip
 
 #: Commands that write, tried on every special target, with --force and without.
@@ -213,12 +219,27 @@ READERS = (
     "regress TABLE --target tea --formula side -v VECTORS --permutations 19 --transform R",
     "regress TABLE --target tea --formula side -v VECTORS --permutations 19 --stop-words R",
     "change R --by side -v SGNS --permutations 19", "change R TEXT --permutations 19 -v SGNS", "map R --method pca -o OUT.html",
+    *(f"map VECTORS --method pca -o OUT.html --{option} R" for option in ("groups", "words", "highlight")),
     "compare R -m svd:dim=2 -o OUT", "uncertain R tea", "similarity R tea milk", "analogy R tea milk cat",
     "train TEXT -m bayes-svi --dim 2 --min-count 1 -o OUT --stream R",
 )  # fmt: skip
 
 #: What may lie under the name of an input: a pipe would wait for its writer, as with any tool.
-INPUTS = ("zeros", "noise", "full", "null", "itself", "nothing", "folder", "huge", "empty", "deep", "loops", "bytes")
+INPUTS = (
+    "zeros",
+    "noise",
+    "full",
+    "null",
+    "itself",
+    "nothing",
+    "folder",
+    "huge",
+    "empty",
+    "deep",
+    "array",
+    "loops",
+    "bytes",
+)
 
 #: Commands that are tried with every value of every option in OPTIONS.
 OPTIONED = {

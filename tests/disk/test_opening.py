@@ -9,12 +9,13 @@ import types
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import firthian as ft
 from firthian.disk.atomic import staged
 from firthian.disk.locks import locked
-from firthian.disk.opening import open_regular, read_regular
+from firthian.disk.opening import map_npy, open_regular, read_regular
 
 
 def pipe(path: Path) -> None:
@@ -62,6 +63,19 @@ def test_names_of_unfinished_files_cannot_be_guessed(tmp_path: Path) -> None:
             names.add(staging.name)
             staging.write_text("x")
     assert len(names) == 3
+
+
+def test_only_arrays_are_mapped(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.eye(2))
+    assert map_npy(tmp_path / "a.npy").tolist() == [[1, 0], [0, 1]]
+    np.save(tmp_path / "o.npy", np.array([{}]), allow_pickle=True)
+    whole = (tmp_path / "a.npy").read_bytes()
+    header = whole[:128].replace(b"(2, 2), }", b"(1048576, 1048576), }")[:128]
+    for name, data in {"short": whole[:-1], "huge": header, "deep": header[:10] + b"(" * 200, "none": b""}.items():
+        (tmp_path / name).write_bytes(data)
+    assert [map_npy(tmp_path / name) for name in ("o.npy", "short", "huge", "deep", "none")] == [None] * 5
+    with pytest.raises(ft.FirthianError, match="is not a regular file"):
+        map_npy(Path("/dev/zero"))
 
 
 @pytest.fixture

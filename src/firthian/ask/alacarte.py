@@ -17,6 +17,7 @@ import numpy as np
 from firthian.arrays import Array, offsets
 from firthian.ask.targets import Occurrences
 from firthian.ask.tokens import TokenTable
+from firthian.disk.opening import map_npy
 from firthian.errors import FirthianError, os_errors
 from firthian.runtime.executor import Executor, Threads
 from firthian.runtime.run import one_blas_thread
@@ -120,10 +121,7 @@ def load_transform(source: str | os.PathLike[str] | Array, dimensions: int) -> T
     if isinstance(source, str | os.PathLike):
         name = Path(source).name
         with os_errors(str(source)):
-            try:
-                loaded = np.load(source, allow_pickle=False)
-            except (ValueError, EOFError):
-                loaded = None
+            loaded = map_npy(Path(source))
         if not isinstance(loaded, np.ndarray):
             raise FirthianError(f"{source} is not a numpy matrix", hint="save it with numpy.save, without objects")
         source = loaded

@@ -112,14 +112,12 @@ def _draw_cloud(source: str, word: str, output: str, force: bool, **choice: Any)
 
 def _read_groups(path: str | None) -> dict[str, str]:
     """Return the group of each word of a file."""
+    from firthian.text.vocabulary import list_text
+
+    groups: dict[str, str] = {}
     if path is None:
-        return {}
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise FirthianError(f"{path} is not UTF-8 text", hint="convert it to UTF-8") from None
-    groups = {}
-    for number, line in enumerate(lines, 1):
+        return groups
+    for number, line in enumerate(list_text(path).split("\n"), 1):
         if line.strip():
             word, tab, group = line.partition("\t")
             if not tab:

@@ -6,10 +6,12 @@ A named pipe would block for ever, and a device has no end. Links to regular fil
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
+import tokenize
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 from firthian.errors import FirthianError
 
@@ -20,7 +22,7 @@ LARGEST_JSON = 1 << 29
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
-def open_regular(path: Path, limit: int | None = None) -> BinaryIO:
+def open_regular(path: Path, limit: int | None = None) -> io.BufferedReader:
     """Open a regular file to read bytes; raise if it is anything else, or larger than ``limit``.
 
     >>> open_regular(Path("/dev/null"))
@@ -44,3 +46,15 @@ def read_regular(path: Path, limit: int = LARGEST_JSON) -> bytes:
     """Return the content of a regular file of at most ``limit`` bytes; errors of the system stay what they are."""
     with open_regular(path, limit) as file:
         return file.read()
+
+
+def map_npy(path: Path) -> Any:
+    """Map an array that numpy wrote, without its pickles; return None if the file is not one."""
+    import numpy as np
+
+    open_regular(path).close()
+    try:
+        # Mapped: the length of the file is checked against its header before memory is allocated.
+        return np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, EOFError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError, OverflowError):
+        return None

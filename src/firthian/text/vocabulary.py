@@ -167,6 +167,21 @@ def _largest(entry: dict[str, Any]) -> int:
     return size if type(size) is int else (1 << 20) + 1000 * number if type(number) is int else 0
 
 
+def list_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a list that a user wrote, composed, with plain line ends."""
+    try:
+        # The user named it, so it may be a pipe; it may not be endless.
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST_LIST + 1)
+        if len(data) > _LARGEST_LIST:
+            raise FirthianError(f"{path} is larger than {_LARGEST_LIST >> 20} MB", hint="write one word per line")
+        return composed(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
+    except UnicodeDecodeError:
+        raise FirthianError(f"{path} is not UTF-8 text", hint="convert it to UTF-8, e.g. with iconv") from None
+    except OSError as error:
+        raise from_os_error(error) from error
+
+
 def word_lines(path: str | os.PathLike[str]) -> list[str]:
     """Return the words of a file, one per line, in order; anything after a tab is ignored.
 
@@ -177,18 +192,7 @@ def word_lines(path: str | os.PathLike[str]) -> list[str]:
     ...     word_lines(file)
     ['tea', 'coffee']
     """
-    try:
-        # The user named it, so it may be a pipe; it may not be endless.
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST_LIST + 1)
-        if len(data) > _LARGEST_LIST:
-            raise FirthianError(f"{path} is larger than {_LARGEST_LIST >> 20} MB", hint="write one word per line")
-        text = composed(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
-    except UnicodeDecodeError:
-        raise FirthianError(f"{path} is not UTF-8 text", hint="convert it to UTF-8, e.g. with iconv") from None
-    except OSError as error:
-        raise from_os_error(error) from error
-    words = [word for line in text.split("\n") if (word := line.partition("\t")[0].strip())]
+    words = [word for line in list_text(path).split("\n") if (word := line.partition("\t")[0].strip())]
     if not words:
         raise FirthianError(f"{path} contains no words", hint="write one word per line")
     return words

@@ -6,16 +6,15 @@ n-grams, each of which has ``FLORET_HASHES`` rows, by hashing. The table is fitt
 
 from __future__ import annotations
 
-import tokenize
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from firthian.arrays import Array
-from firthian.disk.opening import open_regular, read_regular
-from firthian.errors import FirthianError, from_os_error, require
+from firthian.disk.opening import map_npy, read_regular
+from firthian.errors import FirthianError, from_os_error, os_errors, require
 from firthian.runtime.run import Run
 from firthian.vectors.cards import model_card
 from firthian.vectors.formats.base import (
@@ -139,17 +138,13 @@ def read(path: Path, duplicates: str) -> Vectors:
 
 
 def _read_matrix(path: Path) -> Array:
-    try:
-        # Mapped: the length of the file is checked against its header before memory is allocated.
-        open_regular(path).close()
-        stored: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        raise from_os_error(error) from error
-    except (ValueError, EOFError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError) as error:
-        raise damaged(path, "it is not an array of numbers") from error
-    if not isinstance(stored, np.ndarray) or stored.ndim != 2 or stored.dtype.kind != "f":
+    with os_errors(str(path)):
+        stored = map_npy(path)
+    if stored is None:
+        raise damaged(path, "it is not an array of numbers")
+    if stored.ndim != 2 or stored.dtype.kind != "f":
         raise damaged(path, "it is not a matrix of numbers")
-    return stored
+    return cast(Array, stored)
 
 
 def _read_owners(path: Path, rows: int) -> dict[int, int]:
