@@ -20,6 +20,7 @@ import numpy as np
 
 from firthian.arrays import Array, offsets
 from firthian.disk.artifact import ArtifactKind, read_manifest, sha256
+from firthian.disk.opening import open_regular, read_regular
 from firthian.disk.tensors import damage
 from firthian.errors import FirthianError, from_os_error
 from firthian.options import Option, option_of
@@ -271,10 +272,11 @@ def vectors_fingerprint(path: Path) -> str:
     """Return the checksum of vectors: of a folder's manifest, which has those of everything else, or of a file."""
     try:
         if is_encoder(path):
-            return sha256((path / ENCODER.manifest).read_bytes())
+            return sha256(read_regular(path / ENCODER.manifest))
         if (path / "vectors.json").is_file():
-            return sha256((path / "vectors.json").read_bytes())
-        with path.open("rb") as file:
+            return sha256(read_regular(path / "vectors.json"))
+        # An index may name any place.
+        with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise from_os_error(error) from error
