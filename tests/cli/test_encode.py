@@ -33,7 +33,7 @@ def test_one_row_per_line(folder, firth):
     again = firth("encode", "encoder", "texts.txt", "-o", "again.npz", "--normalize", "--json")
     assert json.loads(again.out) == {
         "dimension": 3, "method": "spans", "texts": 4, "empty": 2, "tokens": 20, "unknown": 3, "composed": 0, "damaged": 0,
-        "path": "again.npz",
+        "rows_without_text": 0, "rows_excluded": 0, "path": "again.npz",
     }  # fmt: skip
     unit = expected[:2] / np.linalg.norm(expected[:2], axis=1, keepdims=True)
     np.testing.assert_allclose(np.load("again.npz")["matrix"][:2], unit, rtol=1e-5)
@@ -51,6 +51,25 @@ def test_tables_other_texts_to_learn_from_and_parquet(folder, firth, tmp_path):
     assert "replaced bytes that are not UTF-8 in 1 texts" in done.err
     expected = Encoder(folder, "topics").fit(TEXTS).encode(["tea", "milk", "ball"])
     np.testing.assert_array_equal(np.load("m.npy"), expected)
+
+
+def test_rows_without_text_are_skipped_and_told(folder, firth, tmp_path):
+    rows = [
+        {"review": text, "year": year} for text, year in (("tea", 1), (None, 1), ("ball", 2), ("milk", 1), (None, 1))
+    ]
+    (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    flags = ("--text-column", "review", "--where", "year=1")
+    done = firth("encode", "vectors", "new.jsonl", *flags, "-o", "m.npy", "--method", "mean")
+    assert done.err.startswith("skipped 2 rows without text;")
+    assert "skipped 1 rows excluded by --where" in done.err
+    np.testing.assert_array_equal(np.load("m.npy"), Encoder(folder, "mean").encode(["tea", "milk"]))
+    done = firth("index", "vectors", "new.jsonl", *flags, "-o", "index", "--method", "mean")
+    assert done.out.startswith("2 documents")
+    assert "skipped 2 rows without text" in done.err
+    more = firth("index", "vectors", "new.jsonl", *flags, "-o", "index", "--add", "--json")
+    assert json.loads(more.out)["rows_without_text"] == 4
+    (tmp_path / "none.jsonl").write_text(json.dumps(rows[1]))
+    firth("index", "vectors", "none.jsonl", "--text-column", "review", "-o", "i").complains("no documents to index")
 
 
 def test_mistakes(folder, firth, tmp_path):

@@ -17,7 +17,7 @@ _LEARNING = ("method", "smoothing", "fit", "save")
 def encode(
     context: typer.Context,
     vectors: str = typer.Argument(..., help="Vectors in any format, or an encoder written with --save."),
-    texts: list[str] = typer.Argument(..., help="Texts, one per line; or TSV, CSV, JSON lines; or -."),
+    texts: list[str] = typer.Argument(..., help="Texts, one per line; or a table with a column; or -."),
     output: str | None = typer.Option(None, "-o", "--output", help="Output file: .npy, .npz or .parquet."),
     method: str = typer.Option("spans", help="mean, sif, usif, spans or topics."),
     smoothing: float = typer.Option(1e-3, help="a of the weight a / (a + p)."),
@@ -25,8 +25,10 @@ def encode(
     save: str | None = typer.Option(None, help="Folder for the encoder, to encode more texts in the same way."),
     normalize: bool = typer.Option(False, "--normalize", help="Scale vectors to length 1."),
     empty: str = typer.Option("zero", help="Texts without a known word: zero (a row of zeros) or error."),
-    format: str = typer.Option("auto", help="How to read the texts: auto, lines, files, wiki, csv, tsv or jsonl."),
-    text_column: str | None = typer.Option(None, help="Column with the text."),
+    format: str = typer.Option("auto", help="auto, lines, files, wiki, csv, tsv, jsonl, parquet, arrow or duckdb."),
+    text_column: str | None = typer.Option(None, help="Column of the text, in a table."),
+    where: list[str] | None = typer.Option(None, "--where", help="Keep rows with COLUMN=VALUE. Repeatable."),
+    sql: str | None = typer.Option(None, help="DuckDB query; it sees a file as the table corpus."),
     workers: Workers = None,
     force: Force = False,
     json: Json = False,
@@ -35,7 +37,7 @@ def encode(
     from firthian.disk.atomic import check_folder
     from firthian.text.readers import Files, readable_again
     from firthian.texts.encoder import Encoder
-    from firthian.texts.files import Texts, check_matrix, write_matrix
+    from firthian.texts.files import Texts, check_matrix, told, write_matrix
     from firthian.texts.store import is_encoder
 
     output = require_output(output)
@@ -49,7 +51,7 @@ def encode(
         encoder = Encoder(vectors, method, smoothing=smoothing, normalize=normalize, empty=empty, workers=workers)
     with ExitStack() as stack:
         corpus, *other = [
-            Texts(stack.enter_context(readable_again(Files(paths, format, text_column))))
+            Texts(stack.enter_context(readable_again(Files(paths, format, text_column, where, sql))))
             for paths in (texts, *([[fit]] if fit is not None else []))
         ]
         if not encoder.fitted:
@@ -58,7 +60,7 @@ def encode(
     if save is not None:
         encoder.save(save, force)
     write_matrix(output, matrix, force)
-    facts = vars(encoder.coverage) | {"damaged": corpus.damaged}
+    facts = vars(encoder.coverage) | corpus.facts()
     if json:
         print_json({"dimension": encoder.dimension, "method": encoder.options["method"], **facts, "path": output})
         return
@@ -68,5 +70,5 @@ def encode(
         print(f"{facts['tokens']:,} words: {facts['unknown']:,} without a vector{composed}")
     if facts["empty"]:
         print(f"{facts['empty']:,} texts contain no known word: their rows are zeros", file=sys.stderr)
-    if facts["damaged"]:
-        print(f"replaced bytes that are not UTF-8 in {facts['damaged']:,} texts", file=sys.stderr)
+    for line in told(corpus.facts()):
+        print(line, file=sys.stderr)

@@ -23,8 +23,10 @@ def index(
     vectors: flags.Source,
     texts: list[str] = typer.Argument(..., help="Documents: one per line, or a table with a column. - is stdin."),
     output: flags.Output = None,
-    format: str = typer.Option("auto", help="auto, lines, files, wiki, csv, tsv or jsonl."),
+    format: str = typer.Option("auto", help="auto, lines, files, wiki, csv, tsv, jsonl, parquet, arrow or duckdb."),
     text_column: str | None = typer.Option(None, help="Column of the text, in a table."),
+    where: list[str] | None = typer.Option(None, "--where", help="Keep rows with COLUMN=VALUE. Repeatable."),
+    sql: str | None = typer.Option(None, help="DuckDB query; it sees a file as the table corpus."),
     method: str = typer.Option("sif", help="How word vectors are combined, see firth encode."),
     add: bool = typer.Option(False, "--add", help="Add the documents to an existing index."),
     workers: flags.Workers = None,
@@ -35,19 +37,23 @@ def index(
     """Index documents, to search them by meaning and by words."""
     from firthian.text.readers import Files
     from firthian.texts.building import index as build
+    from firthian.texts.files import told
 
     output = require_output(output)
     with catching_signals() as stop, on_terminal() as progress:
         stop.patient = True
         built = build(
-            vectors, Files(texts, format, text_column), output, method=method, workers=workers, add=add, resume=resume,
-            force=force, progress=progress, stop=stop,
+            vectors, Files(texts, format, text_column, where, sql), output, method=method, workers=workers, add=add,
+            resume=resume, force=force, progress=progress, stop=stop,
         )  # fmt: skip
+    reading = built.record["reading"]
     if json:
         facts = {"path": output, "documents": len(built), "tokens": built.tokens, "dimensions": built.encoder.dimension}
-        print_json({**facts, "segments": len(built.segments)})
+        print_json({**facts, "segments": len(built.segments), **reading})
         return
     print(f"{len(built):,} documents, {built.tokens:,} tokens in {output}")
+    for line in told(reading):
+        print(line, file=sys.stderr)
 
 
 @app.command()

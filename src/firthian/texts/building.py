@@ -16,8 +16,9 @@ from firthian.disk.tensors import Table, read_tensors, write_tensors
 from firthian.errors import FirthianError, os_errors
 from firthian.runtime.progress import Progress, Silent
 from firthian.runtime.run import Run
-from firthian.text.readers import TOKEN_SEPARATOR, Corpus, open_corpus
+from firthian.text.readers import Corpus, open_corpus
 from firthian.texts.encoder import Encoder
+from firthian.texts.files import Texts
 from firthian.texts.index import INDEX, Index, read_record, vectors_fingerprint
 from firthian.texts.segment import build_segment, named
 from firthian.texts.store import is_encoder, parts
@@ -39,6 +40,8 @@ def index(
     *,
     format: str = "auto",
     text_column: str | None = None,
+    where: Any = None,
+    sql: str | None = None,
     method: str = "sif",
     workers: int | None = None,
     add: bool = False,
@@ -51,13 +54,13 @@ def index(
 
     ``vectors`` is a folder or file of vectors, which the index refers to. With ``add`` the documents come after those of an
     existing index. ``resume`` continues an interrupted run. The other arguments are those of ``firthian.count`` and
-    ``firthian.Encoder``.
+    ``firthian.Encoder``. ``record["reading"]`` of the result counts rows that are no documents.
     """
     target, place = Path(path), Path(vectors)
     check_not_source(target, place)
     if not place.exists():
         raise FirthianError(f"{place} does not exist", hint="check the path")
-    documents = _documents(texts, format, text_column)
+    documents = Texts(open_corpus(texts, format, text_column, where, sql), _LONGEST)
     run = Run.create(workers=workers, progress=progress)
     if add:
         return _add(target, documents, place, run)
@@ -76,7 +79,7 @@ def index(
 
 def _build(
     partial: PartialFolder,
-    documents: Iterator[str],
+    documents: Texts,
     encoder: Encoder,
     place: Path,
     target: Path,
@@ -115,6 +118,7 @@ def _build(
         "vectors": made,
         "encoder": described,
         "segments": len(tables),
+        "reading": documents.facts(),
     }
     INDEX.write(result, record, arrays, tables)
 
@@ -132,7 +136,7 @@ def _noted(partial: PartialFolder, name: str, digest: str) -> Table | None:
         return None
 
 
-def _add(target: Path, documents: Iterator[str], place: Path, run: Run) -> Index:
+def _add(target: Path, documents: Texts, place: Path, run: Run) -> Index:
     """Write further segments beside those of an index; its manifest names them when all are complete."""
     with locked(target), os_errors():
         moved = None if is_encoder(target / OWN) else place
@@ -149,8 +153,11 @@ def _add(target: Path, documents: Iterator[str], place: Path, run: Run) -> Index
             number += 1
         if number == record["segments"]:
             raise FirthianError("there are no documents to add", hint="pass one document per line")
+        before = existing.record["reading"]
+        reading = {name: value + before.get(name, 0) for name, value in documents.facts().items()}
         body = {key: value for key, value in record.items() if key not in ("kind", "version")}
-        write_manifest(target / INDEX.manifest, INDEX.name, {**body, "files": tables, "segments": number})
+        changed = {"files": tables, "segments": number, "reading": reading}
+        write_manifest(target / INDEX.manifest, INDEX.name, {**body, **changed})
     return Index.load(target, moved)
 
 
@@ -163,26 +170,7 @@ def _digest(block: list[str]) -> str:
     return sha256("\n".join(block).encode("utf-8", "surrogatepass"))
 
 
-def _documents(texts: Any, format: str, text_column: str | None) -> Iterator[str]:
-    """Yield documents as strings."""
-    corpus = open_corpus(texts, format, text_column)
-    rest = b""
-    for piece in corpus.pieces():
-        lines = (rest + piece.text).split(b"\n")
-        rest = lines.pop()
-        yield from map(_decoded, lines)
-        while len(rest) > _LONGEST:
-            yield _decoded(rest[:_LONGEST])
-            rest = rest[_LONGEST:]
-    if rest:
-        yield _decoded(rest)
-
-
-def _decoded(line: bytes) -> str:
-    return line.removesuffix(b"\r").decode("utf-8", "replace").replace(TOKEN_SEPARATOR, " ")
-
-
-def _blocks(documents: Iterator[str]) -> Iterator[list[str]]:
+def _blocks(documents: Iterable[str]) -> Iterator[list[str]]:
     """Yield the documents of each segment; blocks depend on the documents alone."""
     block: list[str] = []
     size = 0

@@ -12,38 +12,77 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.disk.atomic import check_file, new_file
 from firthian.errors import FirthianError, require
-from firthian.text.readers import Corpus
+from firthian.text.pieces import NOTHING
+from firthian.text.readers import TOKEN_SEPARATOR, Corpus
 
 
 class Texts:
-    """The documents of a corpus as strings, which can be iterated again; ``damaged`` counts those that are not UTF-8.
+    """The documents of a corpus as strings, which can be iterated again; those longer than ``longest`` bytes are cut.
+
+    ``damaged`` counts documents that are not UTF-8, ``skipped`` the rows of tables that are no documents.
 
     >>> from firthian.text.readers import Documents
     >>> list(Texts(Documents(["tea for two", ""])))
     ['tea for two', '']
     """
 
-    def __init__(self, corpus: Corpus) -> None:
-        self.corpus, self.damaged = corpus, 0
+    def __init__(self, corpus: Corpus, longest: int | None = None) -> None:
+        self.corpus, self.longest = corpus, longest
+        self.damaged, self.skipped = 0, NOTHING
 
     def __iter__(self) -> Iterator[str]:
-        self.damaged = 0
+        self.damaged, self.skipped = 0, NOTHING
         waiting: list[bytes] = []
+        size = 0
         for piece in self.corpus.pieces():
+            self.skipped = self.skipped.plus(*piece.skipped)
+            if piece.line == 0 and any(piece.skipped):
+                # A table without a single document.
+                continue
             *ended, rest = piece.text.split(b"\n")
             for line in ended:
                 yield self._decode(b"".join((*waiting, line)))
                 waiting.clear()
+                size = 0
             waiting.append(rest)
+            size += len(rest)
+            while self.longest is not None and size > self.longest:
+                whole = b"".join(waiting)
+                end = whole.rfind(b" ", self.longest // 2, self.longest) + 1 or self.longest
+                yield self._decode(whole[:end])
+                waiting, size = [whole[end:]], size - end
         if any(waiting):
             yield self._decode(b"".join(waiting))
 
     def _decode(self, line: bytes) -> str:
         try:
-            return line.decode().removesuffix("\r")
+            text = line.decode()
         except UnicodeDecodeError:
             self.damaged += 1
-            return line.decode("utf-8", "replace").removesuffix("\r")
+            text = line.decode("utf-8", "replace")
+        return text.removesuffix("\r").replace(TOKEN_SEPARATOR, " ")
+
+    def facts(self) -> dict[str, int]:
+        """Return how many texts are not UTF-8, and how many rows of tables are no documents."""
+        return {
+            "damaged": self.damaged,
+            "rows_without_text": self.skipped.missing,
+            "rows_excluded": self.skipped.excluded,
+        }
+
+
+def told(facts: dict[str, int]) -> list[str]:
+    """Return lines for people about what ``Texts.facts`` counts.
+
+    >>> told({"damaged": 0, "rows_without_text": 2, "rows_excluded": 0})
+    ['skipped 2 rows without text; rows and numbers of results do not count them']
+    """
+    lines = {
+        "damaged": "replaced bytes that are not UTF-8 in {:,} texts",
+        "rows_without_text": "skipped {:,} rows without text; rows and numbers of results do not count them",
+        "rows_excluded": "skipped {:,} rows excluded by --where; rows and numbers of results do not count them",
+    }
+    return [line.format(facts[name]) for name, line in lines.items() if facts.get(name)]
 
 
 def _write_parquet(file: IO[bytes], matrix: Array) -> None:

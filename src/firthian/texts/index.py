@@ -112,7 +112,8 @@ class Index:
         own: dict[str, Array] = {name: arrays.pop(name) for name in ("weights", "center", "map") if name in arrays}
         try:
             place, fingerprint, number = record["vectors"]["path"], record["vectors"]["sha256"], record["segments"]
-            if not isinstance(place, str) or type(number) is not int:
+            reading = record["reading"].values()
+            if not isinstance(place, str) or any(type(count) is not int for count in (number, *reading)):
                 raise damaged
             where = find_vectors(folder, place, vectors, str(fingerprint))
             encoder = join(open_vectors(where), record["encoder"], own, damaged) if own else Encoder.load(where)
@@ -121,7 +122,7 @@ class Index:
                 names = [name for name in arrays if name.startswith(f"{at}.")]
                 parts = {name.partition(".")[2]: arrays.pop(name) for name in names}
                 segments.append(Segment(parts, encoder.dimension))
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise damaged from error
         if arrays or not segments:
             raise damaged
