@@ -127,6 +127,17 @@ def json_lines() -> list[bytes]:
     return ["\n".join(json.dumps(row) for row in rows).encode() + b"\n", b'{"text": "x"}\n\n{"text": ""}']
 
 
+def markup() -> list[bytes]:
+    header = (
+        '<teiHeader><titleStmt><title>A</title></titleStmt><creation><date when="1860">x</date></creation></teiHeader>'
+    )
+    text = f'<!DOCTYPE TEI [<!ENTITY e "f">]><TEI>{header}<text><p>a<hi>b</hi>&amp;<lb break="no"/>&e;&nbsp;</p></text></TEI>'
+    page = (
+        '<html lang="hu"><meta charset="utf-8"><title>A</title><svg>x</svg><!-- c --><![if x]><p>b<br>&eacute;</html>'
+    )
+    return [text.encode(), page.encode()]
+
+
 @functools.cache
 def segments() -> list[bytes]:
     def make(folder: Path) -> list[bytes]:

@@ -320,6 +320,8 @@ TARGETS: tuple[Target, ...] = (
     Target("corpus.csv", examples.tables, _corpus("corpus.csv")),
     Target("corpus.tsv", examples.tables, _corpus("corpus.tsv", column="2")),
     Target("corpus.jsonl", examples.json_lines, _corpus("corpus.jsonl"), edit_json_lines),
+    Target("corpus.tei", examples.markup, _corpus("corpus.tei")),
+    Target("corpus.html", examples.markup, _corpus("corpus.html")),
     Target("corpus.parquet", examples.parquet_tables, _corpus("corpus.parquet")),
     Target("corpus.arrow", examples.arrow_files, _corpus("corpus.arrow")),
     Target("labeled.parquet", examples.labeled_parquet, _labeled("x.parquet")),

@@ -17,7 +17,7 @@ from firthian.text.compression import CHUNK_BYTES
 from firthian.text.frames import records_of
 from firthian.text.pieces import NOTHING, Piece, Skipped
 from firthian.text.readers import Files, Rows, open_corpus
-from firthian.text.records import Columns, Records, as_bytes, show_fields
+from firthian.text.records import Columns, Records, as_bytes, joined, show_fields
 
 #: Cells that stand for a missing value, as R and pandas write them.
 MISSING = frozenset(("", "NA", "NaN", "nan", "null", "None"))
@@ -175,10 +175,7 @@ def read_table(source: Any, text_column: str | None = None, format: str = "auto"
             f"expected a table with named columns, got a {type(source).__name__}",
             hint="pass a path, a dictionary of columns, or a data frame",
         )
-    tables = corpus.tables()
-    if len(tables) != 1:
-        raise FirthianError(f"expected one table, got {len(tables)} files", hint="pass one file")
-    return _build(tables[0], corpus.columns)
+    return _build(joined(corpus.tables()), corpus.columns)
 
 
 def _build(table: Records, columns: Columns) -> TextTable:

@@ -14,6 +14,9 @@ _LONG = 200_000
 
 _TAG = re.compile(r"</?[A-Za-z][\w:.-]*(?:\s[^<>]{0,300})?/?>|&(?:[a-z]{2,8}|#\d{1,6});")
 
+#: Elements that TEI has and HTML has not.
+_TEI = re.compile(r"<(?:TEI|teiHeader|lg|lb|pb|hi|sp)\b")
+
 #: Han, kana, Thai, Lao, Burmese and Khmer: scripts that put no spaces between words.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"
@@ -24,7 +27,7 @@ def doubts_about(text: str, tokenizer: str | None = None) -> list[str]:
     """Return what is odd about a text that is read as running words, a line each with the remedy.
 
     >>> doubts_about("<p>Tea &amp; <hi>cake</hi></p>" * 50)[0]
-    '70 % of the text is markup, such as <p>, whose names are counted as words: strip the tags first'
+    '70 % of the text is markup, such as <p>, whose names are counted as words: use `format=tei`, or strip the tags'
     >>> doubts_about("茶は美味しい" * 99, "unicode")[0]
     'the text has no spaces between words, so whole phrases are counted as words: use `tokenizer=icu`'
     """
@@ -34,7 +37,7 @@ def doubts_about(text: str, tokenizer: str | None = None) -> list[str]:
     if len(tags) >= 20 and share > 0.01:
         found.append(
             f"{100 * share:.0f} % of the text is markup, such as {tags[0][:20]}, whose names are counted as words: "
-            "strip the tags first"
+            f"use `format={'tei' if _TEI.search(text) else 'html'}`, or strip the tags"
         )
     letters = sum(map(str.isalpha, text))
     if tokenizer in ("unicode", "whitespace") and letters >= 50 and len(_UNSPACED.findall(text)) > letters / 3:

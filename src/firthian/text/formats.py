@@ -32,7 +32,7 @@ class Format:
     table: str = ""
     #: File name endings by which ``auto`` recognizes it.
     suffixes: tuple[str, ...] = ()
-    #: The first bytes, after white space, by which ``auto`` recognizes it.
+    #: The first bytes, after white space and declarations of XML, by which ``auto`` recognizes it.
     head: bytes = b""
 
     @property
@@ -81,6 +81,8 @@ FORMATS = (
     Format(
         "arrow", table="firthian.text.arrow:open_arrow", suffixes=(".arrow", ".feather", ".ipc"), head=b"ARROW1\0\0"
     ),
+    Format("tei", table="firthian.text.markup:open_tei", suffixes=(".tei",), head=b"<TEI"),
+    Format("html", table="firthian.text.markup:open_html", suffixes=(".html", ".htm", ".xhtml"), head=b"<html"),
     Format("duckdb", table="firthian.text.duckdb:open_database", suffixes=(".duckdb", ".ddb")),
 )
 

@@ -44,6 +44,9 @@ from firthian.text.records import Columns, Records
 #: Separates the tokens of a document that is a list of tokens.
 TOKEN_SEPARATOR = "\x1f"
 
+#: What may come before the first element of XML or HTML: declarations, instructions and comments.
+_PROLOG = re.compile(rb"\A(?:\s+|<\?[^>]*>|<!--.*?-->|<!\w[^>\[]*(?:\[[^\]]*\]\s*)?>)+", re.DOTALL)
+
 _DOC_OPEN = re.compile(rb"\s*<doc\b[^>]*>\s*$")
 
 
@@ -130,7 +133,7 @@ def _guess_format(path: str) -> str:
     if not can_be_read_again(path):
         return "lines"
     with open_bytes(path) as file:
-        head = file.read(16).removeprefix(b"\xef\xbb\xbf").lstrip()
+        head = _PROLOG.sub(b"", file.read(2048).removeprefix(b"\xef\xbb\xbf"))
     return next((format.name for format in FORMATS if format.head and head.startswith(format.head)), "lines")
 
 

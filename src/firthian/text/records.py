@@ -150,6 +150,28 @@ class Records:
         return sorted(found)
 
 
+def joined(tables: Sequence[Records]) -> Records:
+    """Return several files with the same columns as one table, whose rows are numbered through.
+
+    >>> rows = [Record(1, {"text": "hot tea"})]
+    >>> [row.number for row in joined([Records("a", ["text"], lambda _: iter(rows))] * 2).read(None)]
+    [1, 2]
+    """
+    first = tables[0]
+    for table in tables:
+        if table.names != first.names:
+            raise FirthianError(
+                f"{table.source} and {first.source} have different columns", hint="pass files with the same columns"
+            )
+
+    def read(columns: Sequence[str] | None) -> Iterator[Record]:
+        rows = (row for table in tables for row in table.read(columns))
+        for number, row in enumerate(rows, start=1):
+            yield row._replace(number=number)
+
+    return first if len(tables) == 1 else Records(f"{len(tables)} files", first.names, read, unit=first.unit)
+
+
 def _cell(table: Records, name: str, values: Mapping[str, Any], number: int) -> Any:
     try:
         return values[name]
