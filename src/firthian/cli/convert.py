@@ -44,7 +44,7 @@ def convert(
     card = {"tokenizer": tokenizer, "name": name, "language": language, "license": license, "scores": scores}
     options: dict[str, Any] = {option: value for option, value in card.items() if value is not None}
     if scores is not None:
-        options["scores"] = _read_scores(Path(scores))
+        options["scores"] = read_scores(Path(scores))
     check_not_source(target, source)
     check_target(target, force)
     refuse_counts(source)
@@ -63,7 +63,8 @@ def convert(
         print(f"repaired in {source}: {what.replace('_', ' ')} ({times:,})")
 
 
-def _read_scores(path: Path) -> Any:
+def read_scores(path: Path) -> Any:
+    """Return the scores in an output file of ``firth evaluate --json``."""
     import json
 
     from firthian.disk.opening import read_regular

@@ -20,7 +20,7 @@ GROUPS = {
     "Classify texts": ("adapt", "classify"),
     "Search texts": ("index", "search", "dedupe"),
     "Visualize vectors": ("map", "explore"),
-    "Files and data": ("info", "verify", "convert", "compress", "datasets", "demo"),
+    "Files and data": ("info", "verify", "convert", "push", "compress", "datasets", "demo"),
 }
 
 #: Examples of ``firth`` itself, then by verb; sub-verbs as ``datasets fetch``. Tests check that commands and flags exist.
@@ -109,6 +109,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "firth convert glove.txt folder",
         "firth convert vectors model --to model2vec --language en",
     ),
+    "push": ("firth push vectors me/tea-vectors --language en --license cc-by-4.0",),
     "compress": (
         "firth compress vectors -o small --bytes 100",
         "firth compress vectors -o small --bytes 50 --words 20000 --ngrams 40000",

@@ -15,6 +15,7 @@ from firthian.errors import FirthianError, from_os_error, suggest
 from firthian.text.compression import COMPRESSED_SUFFIXES
 from firthian.text.files import open_bytes
 from firthian.text.vocabulary import Vocabulary
+from firthian.vectors import hub
 from firthian.vectors.formats import fasttext_bin, gensim, npz, parquet, spacy, static, viewers, word2vec
 from firthian.vectors.formats.base import DUPLICATES, Format, is_ours
 from firthian.vectors.vectors import Vectors
@@ -117,7 +118,9 @@ def _head(source: Path) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Open a folder of counts or vectors, or a file of vectors in any format; return ``Counts`` or ``Vectors``.
+    """Open a folder of counts or vectors, a file of vectors in any format, or ``hf://OWNER/NAME@COMMIT`` on the hub.
+
+    Return ``Counts`` or ``Vectors``.
 
     >>> import firthian as ft
     >>> ft.load("nowhere")
@@ -147,7 +150,7 @@ def refuse_counts(path: str | os.PathLike[str]) -> None:
 def read_vectors(
     path: str | os.PathLike[str], format: str | None = None, *, duplicates: str = DUPLICATES[0], verify: bool = False
 ) -> Vectors:
-    """Read vectors from a file or folder in any format; ``format`` names it, by default its content decides.
+    """Read vectors from a file or folder in any format, or from the hub; ``format`` names it, by default its content decides.
 
     Text and word2vec's binary format may be compressed. Unambiguous mistakes of a file are repaired, and
     ``provenance.source["repaired"]`` counts them; others raise an error that names the place. A word with two different
@@ -156,6 +159,8 @@ def read_vectors(
     """
     if duplicates not in DUPLICATES:
         raise FirthianError(f"`duplicates` cannot be {duplicates!r}", hint=suggest(duplicates, DUPLICATES))
+    if hub.is_address(path):
+        path, verify = hub.fetch(os.fspath(path)), True
     chosen = sniff(path) if format is None else find_format(format)
     if chosen.read is None:
         raise FirthianError(
