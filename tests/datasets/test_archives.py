@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from firthian.datasets.archives import open_member
+from firthian.datasets.sources import open_member
 from firthian.errors import FirthianError
 
 

@@ -25,11 +25,10 @@ from firthian.learn.recipes import find_recipe
 from firthian.learn.train import TrainingPlan, is_counts, learn
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor
-from firthian.runtime.listing import Tabular
 from firthian.runtime.memory import anonymous_bytes
 from firthian.runtime.progress import Progress, usual_progress
 from firthian.runtime.run import Run
-from firthian.runtime.table import Column, Table
+from firthian.runtime.table import Column, Table, Tabular
 from firthian.text.readers import open_corpus, readable_again, reading_settings
 from firthian.text.vocabulary import Vocabulary
 from firthian.vectors.vectors import Vectors
@@ -110,7 +109,7 @@ class Comparison(Tabular):
 
     def plot(self) -> Any:
         """Return a matplotlib figure of all scores, with their intervals."""
-        from firthian.compare.plot import plot_scores
+        from firthian.compare.page import plot_scores
 
         return plot_scores(self.evaluation)
 

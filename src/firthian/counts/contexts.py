@@ -9,8 +9,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
-from firthian.runtime.listing import Listing
-from firthian.runtime.table import Column
+from firthian.runtime.table import Column, Listing
 
 if TYPE_CHECKING:
     from firthian.counts.counts import Counts

@@ -21,7 +21,7 @@ from firthian.disk.artifact import ArtifactKind
 from firthian.disk.atomic import new_folder
 from firthian.disk.tensors import TensorWriter, damage, rows_ascend, rows_fit
 from firthian.errors import FirthianError
-from firthian.runtime.listing import Listing
+from firthian.runtime.table import Listing
 from firthian.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

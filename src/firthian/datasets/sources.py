@@ -12,13 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from firthian.datasets.archives import open_member
 from firthian.datasets.finishing import Finish
 from firthian.disk.atomic import repair, replace
 from firthian.disk.locks import locked
@@ -158,6 +159,43 @@ class UrlFile:
     def describe(self) -> str:
         """Return the URL."""
         return self.path if "://" in self.path else f"{self.path} below $FIRTHIAN_MIRROR"
+
+
+#: The largest uncompressed member.
+LARGEST_MEMBER = 200_000_000
+
+_ENCRYPTED = 0x1
+
+
+@contextmanager
+def open_member(archive: Path, name: str, limit: int = LARGEST_MEMBER) -> Iterator[IO[bytes]]:
+    """Open one member for reading; it yields no more bytes than it declares, nor more than ``limit``.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     archive = Path(folder, "a.zip")
+    ...     with zipfile.ZipFile(archive, "w") as file:
+    ...         file.writestr("in/a.txt", "a text")
+    ...     with open_member(archive, "in/a.txt") as member:
+    ...         member.read()
+    b'a text'
+    """
+    again = "remove it and fetch it again"
+    try:
+        with zipfile.ZipFile(archive) as file:
+            try:
+                entry = file.getinfo(name)
+            except KeyError:
+                raise FirthianError(f"{archive} has no {name}", hint=again) from None
+            if entry.flag_bits & _ENCRYPTED:
+                raise FirthianError(f"{archive}: {name} is encrypted", hint=again)
+            # zipfile stops at the declared size, so checking that suffices against zip bombs.
+            if entry.file_size > limit:
+                raise FirthianError(f"{archive}: {name} is larger than {limit:,} bytes", hint=again)
+            with file.open(entry) as member:
+                yield member
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
+        raise FirthianError(f"{archive} is damaged ({error or type(error).__name__})", hint=again) from error
 
 
 #: Seconds before a failed download is tried again. Without a network pip tries for a minute, and the test sets of one

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from firthian.runtime.listing import Tabular
 from firthian.runtime.page import html_page, html_table, show_p
-from firthian.runtime.table import Column, Table
+from firthian.runtime.table import Column, Table, Tabular
 from firthian.vectors.cards import Row, coverage, plain, score_rows
 
 #: The most missing words named below a table.

@@ -13,10 +13,9 @@ from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.explore.projection import ProjectionOptions, project, unit_rows
 from firthian.explore.regions import name_regions
-from firthian.runtime.listing import Tabular
 from firthian.runtime.progress import Progress, usual_progress
 from firthian.runtime.run import one_blas_thread
-from firthian.runtime.table import Column, Table
+from firthian.runtime.table import Column, Table, Tabular
 from firthian.vectors.lookup import with_composed
 from firthian.vectors.uncertainty import covariances, has_uncertainty, uncertainties
 from firthian.vectors.vectors import Vectors

@@ -10,8 +10,7 @@ import numpy as np
 
 from firthian.arrays import Array
 from firthian.errors import FirthianError, suggest
-from firthian.runtime.listing import Listing
-from firthian.runtime.table import Column
+from firthian.runtime.table import Column, Listing
 from firthian.vectors.documents import document_vector
 from firthian.vectors.lookup import look_up
 from firthian.vectors.matrix import WordMatrix
