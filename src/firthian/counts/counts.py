@@ -21,6 +21,7 @@ from firthian.disk.artifact import ArtifactKind
 from firthian.disk.atomic import new_folder
 from firthian.disk.tensors import TensorWriter, damage, rows_ascend, rows_fit
 from firthian.errors import FirthianError
+from firthian.runtime.page import ROWS, notebook_table, shortened
 from firthian.runtime.table import Listing
 from firthian.text.vocabulary import Vocabulary
 
@@ -86,9 +87,17 @@ class Counts:
         return f"<Counts: {len(self.vocabulary):,} words, {self.pairs:,} pairs, window {self.options.window}>"
 
     def _repr_html_(self) -> str:
-        from firthian.counts.html import counts_as_html
-
-        return counts_as_html(self)
+        """Show how often the most frequent words occur near each other, and how they were counted."""
+        words = self.vocabulary.words[:ROWS]
+        lines = [
+            [shortened(word), f"{count:,}", *(f"{self[word, other]:,.4g}" for other in words)]
+            for word, count in zip(words, self.vocabulary.counts[: len(words)].tolist(), strict=True)
+        ]
+        settings = {name: str(value) for name, value in self.options.as_dict().items() if name != "dtype"}
+        corpus = self.record.get("corpus", {})
+        facts = [(name, f"{corpus[name]:,}") for name in ("documents", "tokens", "types") if name in corpus]
+        head = ["word", "count", *map(shortened, words)]
+        return notebook_table(repr(self), head, lines, len(self) - len(words), [*facts, *settings.items()])
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
         if not isinstance(pair, tuple | list) or len(pair) != 2:

@@ -1,9 +1,12 @@
-"""Self-contained HTML pages and tables, in which every text is escaped."""
+"""Self-contained HTML pages, and tables for pages and notebooks, in which every text is escaped."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+#: The number of words that a notebook shows, and of characters of a word.
+ROWS, _LENGTH = 8, 24
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -29,6 +32,39 @@ def html_table(caption: str, head: Sequence[str], lines: Sequence[Sequence[str]]
     body = "".join(f"<tr>{row}</tr>\n" for row in rows)
     title = html.escape(caption)
     return f"<table><caption>{title}</caption><thead><tr>{cells}</tr></thead>\n<tbody>{body}</tbody></table>"
+
+
+def notebook_table(
+    title: str,
+    head: Sequence[str],
+    lines: Iterable[Sequence[str]],
+    left_out: int,
+    facts: Sequence[tuple[str, str]],
+) -> str:
+    """Return a table for a notebook; every text is escaped, since words come from anywhere."""
+    columns = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    body = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(line[0])}</th>"
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in line[1:])
+        + "</tr>\n"
+        for line in lines
+    )
+    rest = f"<p>… and {left_out:,} more words</p>\n" if left_out else ""
+    about = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>{html.escape(value)}</td></tr>\n"
+        for name, value in facts
+    )
+    details = f"<details><summary>where it comes from</summary><table>{about}</table></details>\n" if about else ""
+    return (
+        f"<div><p><b>{html.escape(title.strip('<>'))}</b></p>\n"
+        f"<table><thead><tr>{columns}</tr></thead>\n<tbody>{body}</tbody></table>\n{rest}{details}</div>"
+    )
+
+
+def shortened(word: str) -> str:
+    """Shorten a long word, and show invisible characters as a dot."""
+    shown = "".join(character if character.isprintable() else "·" for character in word[: _LENGTH + 1])
+    return shown if len(word) <= _LENGTH else shown[:_LENGTH] + "…"
 
 
 def html_page(title: str, body: str, style: str = "") -> str:

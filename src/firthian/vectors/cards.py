@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firthian.counts.html import ROWS, notebook_table, shortened
 from firthian.errors import FirthianError, suggest
+from firthian.runtime.page import ROWS, notebook_table, shortened
 from firthian.vectors.provenance import Provenance
 from firthian.vectors.rows import dense_rows
 
