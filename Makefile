@@ -8,7 +8,7 @@ TORCH ?= torch==2.13.0
 # The checker of accessibility is fetched, never kept in the repository.
 AXE := build/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: browser demo test test-slow test-bounds test-cluster test-heavy lint bench bench-quick studies studies-quick docs docs-output figures fuzz clean
+.PHONY: browser demo release-check test test-slow test-bounds test-cluster test-heavy lint bench bench-quick studies studies-quick docs docs-output figures fuzz clean
 
 $(STAMPS)/base: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -64,6 +64,15 @@ FUZZ_TARGETS ?= $$($(BIN)/python -c 'from tests.fuzz.targets import TARGETS; pri
 fuzz: $(STAMPS)/fuzz  ## every reader, guided by coverage
 	@for target in $(FUZZ_TARGETS); do \
 	  echo "== $$target"; $(BIN)/python -m tests.fuzz.guided $$target -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit 1; done
+
+# An environment of its own: its tools must not change the versions that the tests run with.
+RELEASE := build/release-env
+
+release-check:  ## both packages, built twice with the same bytes, and tried in fresh environments, with each extra alone
+	@test -x $(RELEASE)/bin/python || $(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/pip install --quiet --upgrade pip
+	$(RELEASE)/bin/pip install --quiet --group release
+	$(RELEASE)/bin/python -m tools.release_check $(RELEASE_FLAGS)
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

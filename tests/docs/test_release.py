@@ -114,6 +114,35 @@ def test_the_table_of_versions_says_what_the_package_asks_for(project: dict[str,
         assert f"`{extra}`" in rows, f"versions.md does not name the extra {extra}"
 
 
+def test_the_recipe_of_conda_is_that_of_the_package(project: dict[str, Any]) -> None:
+    recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text())
+    assert recipe["context"]["version"] == firthian.__version__
+    assert recipe["context"]["python_min"] == project["project"]["requires-python"].removeprefix(">=")
+    needs = {need.split(";")[0].replace(">=", " >=") for need in project["project"]["dependencies"]}
+    assert set(recipe["requirements"]["run"]) == {"python >=${{ python_min }}", *needs}
+    assert recipe["about"]["license"] == project["project"]["license"]
+    [command] = recipe["build"]["python"]["entry_points"]
+    assert tuple(command.split(" = ")) in project["project"]["scripts"].items()
+
+
+def test_every_tracked_file_at_the_top_is_packed(project: dict[str, Any]) -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["sdist"]
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if tracked.returncode != 0:
+        pytest.skip("this is not a checkout")
+    tops = {name.partition("/")[0] for name in tracked.stdout.splitlines()} - {".ci", ".gitignore", "pyproject.toml"}
+    assert tops == {name.removeprefix("/") for name in build["include"]}
+
+
+def test_sessions_of_nox_run_what_the_makefile_runs() -> None:
+    nox, make = (ROOT / "noxfile.py").read_text(), (ROOT / "Makefile").read_text()
+    assert "not slow and not cluster" in nox
+    assert "-m 'not slow and not cluster'" in make
+    # Both name tests that exist.
+    for name in re.findall(r'"(tests/[^"]+)"', nox):
+        assert (ROOT / name).exists(), name
+
+
 def test_the_changelog_has_a_place_for_what_is_new() -> None:
     headings = re.findall(r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
     assert headings[0] == "Unreleased"

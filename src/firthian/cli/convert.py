@@ -1,4 +1,4 @@
-"""``firth convert``: vectors from one format to another."""
+"""``firth convert`` and ``firth push``: vectors from one format to another, and to the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def convert(
     card = {"tokenizer": tokenizer, "name": name, "language": language, "license": license, "scores": scores}
     options: dict[str, Any] = {option: value for option, value in card.items() if value is not None}
     if scores is not None:
-        options["scores"] = read_scores(Path(scores))
+        options["scores"] = _read_scores(Path(scores))
     check_not_source(target, source)
     check_target(target, force)
     refuse_counts(source)
@@ -63,8 +63,34 @@ def convert(
         print(f"repaired in {source}: {what.replace('_', ' ')} ({times:,})")
 
 
-def read_scores(path: Path) -> Any:
-    """Return the scores in an output file of ``firth evaluate --json``."""
+@app.command()
+def push(
+    source: Source,
+    repository: str = typer.Argument(..., metavar="OWNER/NAME", help="Repository on the hub; created if missing."),
+    private: bool = typer.Option(False, "--private", help="Create a private repository."),
+    name: str | None = typer.Option(None, help="Title of the model card."),
+    language: str | None = typer.Option(None, help="Language code, such as en."),
+    license: str | None = typer.Option(None, help="License of the vectors."),
+    scores: str | None = typer.Option(None, help="Output file of firth evaluate --json."),
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Upload vectors and their model card to the Hugging Face hub."""
+    from firthian.vectors.formats import open_vectors
+    from firthian.vectors.hub import push as push_vectors
+
+    card: dict[str, Any] = {"name": name, "language": language, "license": license}
+    if scores is not None:
+        card["scores"] = _read_scores(Path(scores))
+    vectors = open_vectors(source, verify=True)
+    address = push_vectors(vectors, repository, private=private, force=force, **card)
+    if json:
+        print_json({"address": address, "shape": [len(vectors), vectors.vector_size]})
+        return
+    print(f"{len(vectors):,} words × {vectors.vector_size:,} dimensions at {address}")
+
+
+def _read_scores(path: Path) -> Any:
     import json
 
     from firthian.disk.opening import read_regular
