@@ -161,7 +161,7 @@ def ngrams(words: int) -> Call:
     starts, places, weights = pairs(words)
     vectors = dense(words, COLUMNS)
     out = np.empty_like(vectors)
-    return lambda: sum_rows(starts, places, weights, vectors, 0.5, vectors, out)
+    return lambda: sum_rows(starts, places, weights, vectors, weights, vectors, out)
 
 
 KERNELS: dict[str, Callable[[int], Call]] = {

@@ -36,7 +36,7 @@ def incidence(words: list[str], low: int, high: int, buckets: int, ids: np.ndarr
     return matrix
 
 
-def ridge(matrix: np.ndarray, weights: np.ndarray, targets: np.ndarray, mu: float) -> np.ndarray:
-    """Return argmin_G Σ ω |u - S G|² + μ |G|²."""
-    gram = matrix.T @ (weights[:, None] * matrix) + mu * np.eye(matrix.shape[1])
+def ridge(matrix: np.ndarray, weights: np.ndarray, targets: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """Return argmin_G Σ ω |u - S G|² + Σ μ |g|², with a penalty for each n-gram."""
+    gram = matrix.T @ (weights[:, None] * matrix) + np.diag(mu)
     return np.linalg.solve(gram, matrix.T @ (weights[:, None] * targets))

@@ -140,7 +140,16 @@ def test_a_folder_keeps_the_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"low": 0}, {"high": 200}, {"buckets": 5}, {"power": float("nan")}, {"low": 7}, {"scale": "x"}, {"blend": None}],
+    [
+        {"low": 0},
+        {"high": 200},
+        {"buckets": 5},
+        {"power": float("nan")},
+        {"low": 7},
+        {"scale": "x"},
+        {"blend": None},
+        {"fade": -1.0},
+    ],
 )
 def test_a_damaged_table_is_refused(change: dict[str, object]) -> None:
     subwords = known().subwords
@@ -172,3 +181,9 @@ def test_the_learned_vectors_come_back() -> None:
     share = vectors.subwords.compose(vectors.vocabulary.words)
     mixed = Vectors(learned + 2 * share, vectors.vocabulary, subwords=replace(vectors.subwords, blend=2.0))
     np.testing.assert_allclose(mixed.learned, learned, atol=1e-5)
+    # A word that is seen c times has the share √(fade/(c + fade)) of the blend.
+    fading = np.sqrt(5 / (np.array([9, 8, 7, 6, 5]) + 5))[:, None]
+    faded = Vectors(
+        learned + 2 * fading * share, vectors.vocabulary, subwords=replace(vectors.subwords, blend=2.0, fade=5.0)
+    )
+    np.testing.assert_allclose(faded.learned, learned, atol=1e-5)

@@ -134,13 +134,16 @@ def arrange(
 
 @njit(cache=True, nogil=True)
 def sum_rows(
-    starts: Array, places: Array, weights: Array, vectors: Array, ridge: float, plus: Array, out: Array
+    starts: Array, places: Array, weights: Array, vectors: Array, ridge: Array, plus: Array, out: Array
 ) -> None:
-    """``out[n] = ridge·plus[n] + weights[n] · Σ vectors[places]``; no weights are ones. Matrices have COLUMNS columns."""
+    """``out[n] = ridge[n]·plus[n] + weights[n] · Σ vectors[places]``; no weights are ones, no ridges zeros.
+
+    Matrices have COLUMNS columns.
+    """
     total = np.empty(COLUMNS, np.float32)
     for n in range(starts.size - 1):
         for k in range(COLUMNS):
-            total[k] = np.float32(ridge) * plus[n, k] if ridge > 0 else np.float32(0)
+            total[k] = ridge[n] * plus[n, k] if ridge.size > 0 else np.float32(0)
         if weights.size == 0 or weights[n] != 0:
             for p in range(starts[n], starts[n + 1]):
                 row = vectors[np.uint64(places[p])]

@@ -3,12 +3,15 @@
 S has a row per word and a column per n-gram: how often the word has it, over √n, where n is the number of its n-grams. With u
 the learned vector of a word, c its count and ω = c/(c + κ) its weight,
 
-    G = argmin Σ ω |u - S G|² + μ |G|²
+    G = argmin Σ ω |u - S G|² + Σ μ√f |g|²
 
-by conjugate gradients on the normal equations, a block of columns at a time. A word then has the vector u + a·S G, an unknown
-word S G. The blend a is chosen on words hidden from the regression: it is 1.5 times the mean cosine between their learned and
-composed vectors (less two standard errors), at most 1, and 0 where spelling predicts
-nothing. docs/subwords.md has the measurements on held-out text behind this rule.
+by conjugate gradients on the normal equations, a block of columns at a time. The penalty of an n-gram is μ√f, where f is the
+number of times that words have it. A word then has the vector u + a·S G, an unknown word S G.
+
+    a = blend·√(fade/(c + fade)):    spelling helps rare words the most
+
+The blend of rare words is relative to the lengths of u and S G. It falls with the cube root of the tokens from 3 M on, and
+where words that are hidden from the regression are badly predicted. docs/subwords.md has the measurements on other text behind this.
 """
 
 from __future__ import annotations
@@ -35,8 +38,11 @@ _FEWEST_WORDS = 1000
 #: The share of words that are hidden from the regression, and the columns that stand for all of their vectors there.
 _HIDDEN, _SKETCH = 0.05, 16
 
-#: The least mean cosine of hidden words for which ``auto`` keeps the n-grams, the blend per cosine, and the largest blend.
-_LEAST, _PER_COSINE, _MOST = 0.05, 1.5, 1.0
+#: The mean cosine of hidden words from which ``auto`` keeps the n-grams, and from which it blends them in as elsewhere.
+_LEAST, _ENOUGH = 0.05, 0.25
+
+#: |a·S G| : |u| of rare words in text of up to so many tokens.
+_SHARE, _TOKENS = 0.85, 3e6
 
 #: Rows of n-grams per word that are stored, in half precision: as many bytes as the vectors.
 _ROWS_PER_WORD = 2
@@ -48,9 +54,10 @@ class SubwordOptions:
 
     min_n: Annotated[int, Option("shortest n-gram, in characters", low=1, high=20)] = 3
     max_n: Annotated[int, Option("longest n-gram, in characters", low=1, high=20)] = 6
-    ridge: Annotated[float, Option("penalty mu on the vectors of n-grams", low=1e-6)] = 0.5
+    ridge: Annotated[float, Option("penalty mu on an n-gram of one word", low=1e-6)] = 0.14
     kappa: Annotated[float, Option("count at which a word weighs half", low=0)] = 30.0
-    blend: Annotated[float | str, Option("share of n-grams in known words", low=0, high=100, words=("auto",))] = "auto"
+    blend: Annotated[float | str, Option("share of n-grams in rare words", low=0, high=100, words=("auto",))] = "auto"
+    fade: Annotated[float, Option("count from which less is blended in; 0: all alike", low=0)] = 300.0
     steps: Annotated[int, Option("steps of conjugate gradients", low=1, high=1000)] = 4
 
     @classmethod
@@ -67,7 +74,8 @@ class SubwordOptions:
 def add_subwords(vectors: Vectors, *, seed: int = 1, workers: int | None = None, **options: Any) -> Vectors:
     """Return vectors with a table of n-grams, so that every word has a vector; blends it into those of known words.
 
-    Options: ``min_n`` and ``max_n`` (characters), ``ridge``, ``kappa``, ``blend`` (a number, or ``auto``) and ``steps``.
+    Options: ``min_n`` and ``max_n`` (characters), ``ridge``, ``kappa``, ``blend`` (a number, or ``auto``),
+    ``fade`` and ``steps``.
     """
     return fit(vectors, "on", Run.create(seed, workers), SubwordOptions.create(options))
 
@@ -98,13 +106,13 @@ def fit(vectors: Vectors, choice: str, run: Run, options: SubwordOptions | None 
     blend = settings.blend
     if blend == "auto":
         # The posterior of a word is its own: its intervals would not be those of a blend.
-        blend = 0.0 if has_uncertainty(vectors) else min(_MOST, max(0.0, _PER_COSINE * agreement))
+        blend = 0.0 if has_uncertainty(vectors) else _blend(vectors, learned, problem.predict(rows), agreement)
     subwords = _stored(problem, rows, len(vectors))
-    subwords = replace(subwords, blend=round(float(blend), 2), variance=chosen.get("variance"))
+    subwords = replace(subwords, blend=round(float(blend), 2), fade=settings.fade, variance=chosen.get("variance"))
     matrix = learned
     if subwords.blend:
-        matrix = learned + np.float32(subwords.blend) * subwords.compose(vectors.vocabulary.words)
-    notes = {name: getattr(settings, name) for name in ("min_n", "max_n", "ridge", "kappa")}
+        matrix = learned + subwords.blended(vectors.vocabulary.words, vectors.vocabulary.counts)
+    notes = {name: getattr(settings, name) for name in ("min_n", "max_n", "ridge", "kappa", "fade")}
     notes |= {"blend": subwords.blend, "agreement": round(agreement, 4)}
     return Vectors(
         matrix,
@@ -158,7 +166,8 @@ class _Problem:
     def solve(self, targets: Array, settings: SubwordOptions, run: Run) -> Array:
         """Return G."""
         incidence = self.indptr, self.places, self.scales
-        return fit_rows(incidence, self.weights, targets, self.table.ids.size, settings.ridge, settings.steps, run)
+        ridges = settings.ridge * np.sqrt(np.bincount(self.places, minlength=self.table.ids.size))
+        return fit_rows(incidence, self.weights, targets, self.table.ids.size, ridges, settings.steps, run)
 
     def predict(self, rows: Array) -> Array:
         """Return S G for all words."""
@@ -167,6 +176,14 @@ class _Problem:
         out = np.empty((self.scales.size, rows.shape[1]), np.float32)
         compose(self.indptr, self.places, rows, self.scales, out)
         return out
+
+
+def _blend(vectors: Vectors, learned: Array, composed: Array, agreement: float) -> float:
+    """Return the blend of rare words."""
+    tokens = float(vectors.vocabulary.counts.sum()) or _TOKENS
+    share = _SHARE * min(1.0, _TOKENS / tokens) ** (1 / 3) * min(1.0, max(0.0, agreement) / _ENOUGH)
+    lengths = [float(np.sqrt(np.einsum("ij,ij->i", rows, rows)).mean()) for rows in (learned, composed)]
+    return share * lengths[0] / max(lengths[1], 1e-30)
 
 
 def _choose(

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
-
 from firthian.arrays import Array
 from firthian.errors import FirthianError
 from firthian.text.vocabulary import Vocabulary
@@ -89,10 +87,10 @@ class WordMatrix(StoredRows):
 
     @property
     def learned(self) -> Any:
-        """The matrix as the recipe learned it: without the share of the n-grams, which ``subwords.blend`` added."""
+        """The matrix as the recipe learned it: without the share of the n-grams that ``subwords`` added."""
         if self.subwords is None or not self.subwords.blend:
             return self.matrix
-        return self.matrix - np.float32(self.subwords.blend) * self.subwords.compose(self.vocabulary.words)
+        return self.matrix - self.subwords.blended(self.vocabulary.words, self.vocabulary.counts)
 
     def numbers(self, words: Iterable[str], missing: str = "error") -> list[int]:
         """Return the row of each word; an unknown one raises, is left out (``skip``) or is -1 (``zero``)."""

@@ -291,7 +291,7 @@ def add_words(
     provenance = replace(vectors.provenance, added=[*vectors.provenance.added, note])
     rows, subwords = rows[placed], vectors.subwords
     if subwords is not None and subwords.blend and kept:
-        rows = rows + np.float32(subwords.blend) * subwords.compose(kept)
+        rows = rows + subwords.blended(kept, counts.vocabulary.counts[new[placed]])
     matrix = np.concatenate([np.asarray(vectors.matrix), rows])
     extras = dict(vectors.extras)
     for name, sums in ((ROW_SHARES, counts.row_sums), (COLUMN_SHARES, counts.column_sums)):

@@ -12,8 +12,9 @@ table is sparse: ``ids`` are the buckets that have a vector, sorted, and ``rows`
 * writing one: bucket b has ``row(b)``; a known word has the input row that makes the mean of it and its n-grams its vector;
   an unknown one then has our direction, and our length times ``n ** (power - 1)``.
 
-``blend`` says how much of the composed vector is in the vectors of known words: matrix = learned + blend · composed. What needs
-the learned vectors again subtracts it (``Vectors.learned``). Tables from elsewhere have 0.
+``blend`` and ``fade`` say how much of the composed vector is in the vectors of known words: matrix = learned + a · composed,
+a = blend · √(fade / (count + fade)), or the blend itself without a fade. What needs the learned vectors again subtracts this
+share (``Vectors.learned``). Tables from elsewhere have a blend of 0.
 """
 
 from __future__ import annotations
@@ -61,16 +62,18 @@ class Subwords:
     power: float = 0.5
     scale: float = 1.0
     blend: float = 0.0
+    fade: float = 0.0
     #: Variance of the difference between learned and composed vectors, by dimension, measured on hidden words.
     variance: Array | None = None
 
     def __post_init__(self) -> None:
-        numbers = (self.power, self.scale, self.blend)
+        numbers = (self.power, self.scale, self.blend, self.fade)
         whole = (self.low, self.high, self.buckets)
         if (
             not all(type(value) is int for value in whole)
             or not all(isinstance(value, int | float) and math.isfinite(value) for value in numbers)
             or not 1 <= self.low <= self.high <= _LONGEST
+            or self.fade < 0
             or not 1 <= self.buckets <= 2**32
             or self.ids.dtype != np.uint32
             or self.rows.dtype not in (np.float16, np.float32)
@@ -136,6 +139,11 @@ class Subwords:
             compose(indptr, local - unknown, table, scales.astype(np.float32), out[first : first + _BATCH])
         return out
 
+    def blended(self, words: Sequence[str], counts: Array) -> Array:
+        """Return the share of the n-grams in the vectors of known words."""
+        fading = np.sqrt(self.fade / (counts + self.fade)) if self.fade else np.ones(len(words))
+        return (self.blend * fading).astype(np.float32)[:, np.newaxis] * self.compose(words)
+
     def parts(self, word: str) -> list[tuple[str, float]]:
         """Return the known n-grams of a word with their shares in its vector, largest first; the shares sum to 1.
 
@@ -170,6 +178,7 @@ class Subwords:
     @classmethod
     def from_record(cls, record: Mapping[str, Any], arrays: Mapping[str, Array], dimension: int) -> Subwords:
         """Check and take what a file holds; raise ValueError if it cannot be a table for vectors of that dimension."""
+        record = {"fade": 0.0, **record}
         if set(record) != set(_SCALARS) or not {"ids", "rows"} <= set(arrays) <= {"ids", "rows", "variance"}:
             raise ValueError("these are not the parts of a table of n-grams")
         table = cls(arrays["ids"], arrays["rows"], variance=arrays.get("variance"), **record)
@@ -178,13 +187,19 @@ class Subwords:
         return table
 
 
-_SCALARS = ("low", "high", "buckets", "power", "scale", "blend")
+_SCALARS = ("low", "high", "buckets", "power", "scale", "blend", "fade")
 
 
 def fit_rows(
-    incidence: tuple[Array, Array, Array], weights: Array, targets: Array, size: int, ridge: float, steps: int, run: Run
+    incidence: tuple[Array, Array, Array],
+    weights: Array,
+    targets: Array,
+    size: int,
+    ridge: float | Array,
+    steps: int,
+    run: Run,
 ) -> Array:
-    """Return ``size`` rows G that minimize Σ weight·|target - scale·(sum of the rows of its places)|² + ridge·|G|².
+    """Return ``size`` rows G that minimize Σ weight·|target - scale·(sum of the rows of its places)|² + Σ ridge·|row|².
 
     ``incidence`` is where the places of each word begin, the places, and the scale of each word. Conjugate gradients, for
     each column, preconditioned by the diagonal of the normal equations: frequent places weigh the most there. A block of
@@ -200,7 +215,9 @@ def fit_rows(
     numbers = arrange(order, indptr, places, (starts, ngrams), (word_starts, words))
     once, twice = (weights * scales)[order], (weights * scales**2)[order]
     none, ones = np.empty(0, np.float32), np.ones(size, np.float32)
-    diagonal = np.bincount(ngrams, np.repeat(twice, np.diff(starts)), minlength=size) + ridge
+    ridges = np.empty(size, np.float32)
+    ridges[numbers] = ridge
+    diagonal = np.bincount(ngrams, np.repeat(twice, np.diff(starts)), minlength=size) + ridges
     inverse = (1 / diagonal).astype(np.float32)
 
     def block(first: int) -> None:
@@ -209,12 +226,12 @@ def fit_rows(
         sums[:, : columns.stop - first] = targets[order, columns] * once[:, np.newaxis]
         # the normal equations: residual = Sᵀ ω u, image = Sᵀ ω S direction + mu·direction
         residual, image = np.empty((size, COLUMNS), np.float32), np.empty((size, COLUMNS), np.float32)
-        sum_rows(word_starts, words, none, sums, 0.0, residual, residual)
+        sum_rows(word_starts, words, none, sums, none, residual, residual)
         result, direction = np.zeros_like(residual), inverse[:, np.newaxis] * residual
         square = column_products(residual, residual, inverse)
         for _ in range(steps):
-            sum_rows(starts, ngrams, twice, direction, 0.0, sums, sums)
-            sum_rows(word_starts, words, none, sums, ridge, direction, image)
+            sum_rows(starts, ngrams, twice, direction, none, sums, sums)
+            sum_rows(word_starts, words, none, sums, ridges, direction, image)
             length = square / np.maximum(column_products(direction, image, ones), 1e-30)
             add_multiples(length.astype(np.float32), direction, ones, result, result)
             add_multiples(-length.astype(np.float32), image, ones, residual, residual)
