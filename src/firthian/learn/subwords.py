@@ -11,7 +11,7 @@ number of times that words have it. A word then has the vector u + a·S G, an un
     a = blend·√(fade/(c + fade)):    spelling helps rare words the most
 
 The blend of rare words is relative to the lengths of u and S G. It falls with the cube root of the tokens from 3 M on, and
-where words that are hidden from the regression are badly predicted. docs/subwords.md has the measurements on other text behind this.
+where words that are hidden from the regression are badly predicted. docs/subwords.md has the measurements on other text.
 """
 
 from __future__ import annotations
