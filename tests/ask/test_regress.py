@@ -217,6 +217,9 @@ def test_bad_input_is_told_in_one_line():
     assert "'banc' does not occur in the corpus: did you mean bank?" in bad(target="banc")
     once = {**columns, "text": ["bank river0", *["river0 house0"] * 59]}
     assert "one level" in bad(once)
+    with pytest.raises(FirthianError) as error:
+        regress(once, "bank", "group")
+    assert error.value.hint == "choose a more frequent target"
     assert "2 coefficients cannot be estimated from 1 occurrence in 1 documents" in bad(
         {**once, "year": [str(n) for n in range(60)]}, formula="year"
     )

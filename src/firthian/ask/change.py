@@ -2,8 +2,7 @@
 
 Context vectors are learned once, on all slices. The contexts of a word in a unit (a document, a book) are added up as the
 slope of SGNS's loss, so the difference of two means is one Newton step between the slices' vectors. Means are compared in
-coordinates in which units of the same word vary alike in all directions: directions of topic and style, in which documents
-differ anyway, count little.
+the coordinates of ``firthian.ask.coordinates``.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.ask.all_words import benjamini_hochberg
 from firthian.ask.change_result import ChangedWord, ChangeResult, SliceOfWord
+from firthian.ask.coordinates import LEAST_UNITS, SATURATION, Moments, unit_means
 from firthian.ask.occurrences import Occurrences
 from firthian.ask.permutation import Labels, UnitMeans, WordTest, test_word
 from firthian.ask.rows import RowProblem
@@ -29,12 +29,8 @@ from firthian.runtime.progress import Progress
 from firthian.runtime.run import Run
 from firthian.vectors.vectors import Vectors
 
-#: The weight of a unit with n contexts is n / (1 + n / SATURATION): a unit says no more than this many contexts, because
-#: contexts within a document are alike. A slice's vector is held by a prior worth as many.
-SATURATION = 50.0
-
-#: Words whose units give the coordinates, each in at least LEAST_UNITS.
-SAMPLED_WORDS, LEAST_UNITS = 1500, 10
+#: Words whose units give the coordinates.
+SAMPLED_WORDS = 1500
 
 #: Words of a task.
 BLOCK = 16
@@ -147,49 +143,24 @@ class Comparison:
 
     @cached_property
     def images(self) -> tuple[Array, Array]:
-        """The context vectors in coordinates where units of a word vary alike in all directions, and the shift of each unit.
-
-        Scaled so that a unit is on average at a squared distance of 1 from the mean of its word. The shift is what the means of
-        all words in the unit have in common: it says something about the unit, not about any word.
-        """
+        """The context vectors in coordinates that make distances of units comparable, and the shift of each unit."""
         frequent = np.flatnonzero(self.text.vocabulary.counts >= 2 * LEAST_UNITS)
         chosen = frequent[np.linspace(0, frequent.size - 1, min(SAMPLED_WORDS, frequent.size)).astype(np.int64)]
         units, dimension = self.slices.unit_slices.size, self.space.contexts.shape[1]
 
-        def add(first: int, last: int) -> tuple[Array, Array, Array, Array, int]:
-            # Products of a unit's means, weighted; sums of its means; sums of weights; of products of units' shifts.
-            squares, sums = np.zeros((dimension, dimension)), np.zeros((units, dimension))
-            weight, share, used = np.zeros(units), np.zeros(units), 0
+        def add(first: int, last: int) -> Moments:
+            found = Moments.of(units, dimension)
             for scores, mass in zip(*self._scores(chosen[first:last], self.space.contexts), strict=True):
-                present = mass > 0
-                if present.sum() < LEAST_UNITS:
-                    continue
-                means, weights = _means(scores[present], mass[present])
-                away = means - weights @ means / weights.sum()
-                squares += (away * weights[:, None]).T @ away / weights.sum()
-                sums[present] += weights[:, None] * away
-                weight[present] += weights
-                share[present] += weights / weights.sum()
-                used += 1
-            return squares, sums, weight, share, used
+                found.add(scores, mass)
+            return found
 
         parts = self.run.over_rows(add, chosen.size, BLOCK, here=True)
-        squares, sums, weight, share = (sum(arrays[1:], arrays[0]) for arrays in list(zip(*parts, strict=True))[:4])
-        used = sum(part[4] for part in parts)
-        if not used:
+        if not any(part.centers for part in parts):
             raise FirthianError(
                 f"no word occurs in {LEAST_UNITS} of the {self.slices.unit}",
                 hint="use more documents, or a finer `unit`",
             )
-        shifts = sums / np.maximum(weight, 1e-12)[:, None]
-        # What is left around the shifts, approximately: they are common to all words.
-        covariance = squares - (shifts * share[:, None]).T @ shifts
-        if np.trace(covariance) <= 1e-3 * np.trace(squares):
-            # The shifts explain all, as in a few words that always occur together: take how units vary with their shifts.
-            covariance = squares
-        values, axes = np.linalg.eigh(covariance / used)
-        values = np.maximum(values, max(1e-4 * values.mean(), 1e-12))
-        axes = axes / np.sqrt(values * dimension)
+        axes, shifts = Moments.joined(parts).coordinates()
         images = np.ascontiguousarray((self.space.contexts @ axes).astype(np.float32))
         return images, (shifts @ axes).astype(np.float32)
 
@@ -199,7 +170,7 @@ class Comparison:
         found = []
         for scores, mass in zip(*self._scores(words, images), strict=True):
             present = np.flatnonzero(mass > 0)
-            means, weights = _means(scores[present], mass[present])
+            means, weights = unit_means(scores[present], mass[present])
             found.append((present, means - shifts[present], weights))
         return found
 
@@ -351,11 +322,6 @@ class Comparison:
 
 #: What decides how text becomes words, in the state of vectors.
 _TOKENIZING = ("tokenizer", "keep_case", "fold_numbers")
-
-
-def _means(scores: Array, mass: Array) -> tuple[Array, Array]:
-    """Return the mean image of each unit, and the weight of the unit."""
-    return scores / mass[:, None], (mass / (1 + mass / SATURATION)).astype(np.float64)
 
 
 def _rank(item: tuple[int, WordTest], changed: bool) -> tuple[float, ...]:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from firthian.arrays import Array
 from firthian.ask.permutation import WordTest
 from firthian.ask.result import Result
@@ -220,8 +218,3 @@ def _both(contexts: Sequence[tuple[str, float, float, float]]) -> list[tuple[str
     gained = [row for row in contexts if row[3] > row[2]][:_CONTEXTS]
     lost = [row for row in contexts if row[3] < row[2]][:_CONTEXTS]
     return gained + lost
-
-
-def finite_log(p: Array) -> Array:
-    """Return -log10 of p-values."""
-    return np.asarray(-np.log10(np.maximum(p, 1e-300)))

@@ -95,7 +95,7 @@ class Formula:
                 only = f" ({covariate.levels[used[0]]})" if used.size else ""
                 raise FirthianError(
                     f"the covariate {covariate.name} has only one level{only} where the target occurs",
-                    hint="remove it from the formula",
+                    hint="remove it from the formula" if rows.size > 1 else "choose a more frequent target",
                 )
             data[neutral] = pandas.Categorical.from_codes(
                 np.searchsorted(used, codes), categories=[f"l{place}" for place in range(used.size)]

@@ -19,10 +19,9 @@ from firthian.ask.corpus import Covariate, TextTable, read_table
 from firthian.ask.formula import Design, Formula, constant_within, drop_missing
 from firthian.ask.least_squares import Fit, Units, bootstrap_norms, permutation_p, sign_flip_p
 from firthian.ask.regression import Cell, Coefficient, Regression, Sentence
-from firthian.ask.sentences import best_places, sentence_of
 from firthian.ask.settings import DOCUMENT, OCCURRENCE, RegressSettings
 from firthian.ask.targets import Occurrences, find_target, parse_target
-from firthian.ask.tokens import TokenTable, tokenize_table, words_to_drop
+from firthian.ask.tokens import TokenTable, best_places, sentence_of, tokenize_table, words_to_drop
 from firthian.errors import FirthianError
 from firthian.options import listing
 from firthian.runtime.progress import Progress, Silent
