@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -72,6 +73,7 @@ def two_sides(counts: Counts) -> tuple[Any, Any]:
     return (matrix, transpose) if side == "left" else (transpose, matrix)
 
 
+@dataclass(eq=False, repr=False)
 class PMI:
     """Positive PMI, shifted by log k: ``max(0, log(X·x / (x_i·x_j)) - log k)`` on the observed pairs.
 
@@ -81,16 +83,11 @@ class PMI:
     the positive matrix is as sparse as without it; values of rare pairs shrink.
     """
 
-    def __init__(
-        self,
-        counts: Counts,
-        run: Run,
-        ns_exponent: Smoothing = 0.75,
-        shift: Annotated[float, Option("k of the shift log k; 1: no shift", low=1e-9)] = 1.0,
-        smoothing: Annotated[float, Option("share of chance in the joint probability", low=0, high=0.999)] = 0.0,
-    ) -> None:
-        self.counts, self.run = counts, run
-        self.ns_exponent, self.shift, self.smoothing = ns_exponent, shift, smoothing
+    counts: Counts
+    run: Run
+    ns_exponent: Smoothing = 0.75
+    shift: Annotated[float, Option("k of the shift log k; 1: no shift", low=1e-9)] = 1.0
+    smoothing: Annotated[float, Option("share of chance in the joint probability", low=0, high=0.999)] = 0.0
 
     def matrix(self) -> Any:
         """Return the positive values as a SciPy CSR array."""
@@ -113,6 +110,7 @@ class PMI:
         return SparseOperator.of(self.matrix(), symmetric)
 
 
+@dataclass(eq=False, repr=False)
 class LogEntropy:
     """``log(1 + X) · g_i · g_j``: latent semantic analysis with log-entropy weights (Dumais 1991), contexts as documents.
 
@@ -122,13 +120,9 @@ class LogEntropy:
     which are weighted.
     """
 
-    def __init__(
-        self,
-        counts: Counts,
-        run: Run,
-        entropy: Annotated[str, Option("global weights to use", choices=("context", "word", "both"))] = "both",
-    ) -> None:
-        self.counts, self.run, self.entropy = counts, run, entropy
+    counts: Counts
+    run: Run
+    entropy: Annotated[str, Option("global weights to use", choices=("context", "word", "both"))] = "both"
 
     def global_weights(self) -> tuple[Array, Array]:
         """Return the weights of words and of contexts; ones for the side that is not weighted."""
@@ -160,6 +154,7 @@ class LogEntropy:
         return SparseOperator.of(map_pairs(self.counts, self.run, weighted), symmetric)
 
 
+@dataclass(eq=False, repr=False)
 class Hellinger:
     """``sqrt(P(j|i))``, with the mean row subtracted (Lebret and Collobert 2014).
 
@@ -168,13 +163,9 @@ class Hellinger:
     most frequent words as contexts, as the paper does, and the probabilities are among them.
     """
 
-    def __init__(
-        self,
-        counts: Counts,
-        run: Run,
-        contexts: Annotated[int, Option("number of most frequent words used as contexts; 0: all", low=0)] = 0,
-    ) -> None:
-        self.counts, self.run, self.contexts = counts, run, contexts
+    counts: Counts
+    run: Run
+    contexts: Annotated[int, Option("number of most frequent words used as contexts; 0: all", low=0)] = 0
 
     def matrix(self) -> Any:
         """Return the square roots before centering, as a SciPy CSR array: the squares of each row add up to 1."""

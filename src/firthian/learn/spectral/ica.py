@@ -6,6 +6,7 @@ possible; for words, axes then tend to be topics or grammatical features that a 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -26,6 +27,7 @@ GAUSSIAN_LOG_COSH = 0.37456720749143797
 NO_VARIANCE = 1e-6
 
 
+@dataclass
 class ICA:
     """FastICA with ``tanh``, all components at once, on the singular vectors of a model's ``operator``.
 
@@ -33,12 +35,8 @@ class ICA:
     positive.
     """
 
-    def __init__(
-        self,
-        epochs: Annotated[int, Option("maximum iterations of FastICA", low=1)] = 200,
-        tolerance: Annotated[float, Option("axis movement below which it stops", low=0, high=1)] = 1e-4,
-    ) -> None:
-        self.epochs, self.tolerance = epochs, tolerance
+    epochs: Annotated[int, Option("maximum iterations of FastICA", low=1)] = 200
+    tolerance: Annotated[float, Option("axis movement below which it stops", low=0, high=1)] = 1e-4
 
     def solve(self, model: HasOperator, dimension: int, run: Run) -> Solution:
         """Compute the singular vectors, then their independent axes."""

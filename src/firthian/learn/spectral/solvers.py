@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 import numpy as np
@@ -31,6 +32,7 @@ class HasMatrix(Protocol):
         ...
 
 
+@dataclass
 class SVD:
     """Factorizes a model's ``operator`` into ``U S V'``.
 
@@ -39,15 +41,9 @@ class SVD:
     length 1 come without contexts and singular values: no product or other power can be computed from them.
     """
 
-    def __init__(
-        self,
-        eigenvalue_power: EigenvaluePower = 0.5,
-        normalize: Annotated[bool, Option("scale every word vector to length 1")] = False,
-        tolerance: Annotated[
-            float, Option("relative residual of a converged singular vector", low=1e-6, high=1)
-        ] = 0.01,
-    ) -> None:
-        self.eigenvalue_power, self.normalize, self.tolerance = eigenvalue_power, normalize, tolerance
+    eigenvalue_power: EigenvaluePower = 0.5
+    normalize: Annotated[bool, Option("scale every word vector to length 1")] = False
+    tolerance: Annotated[float, Option("relative residual of a converged singular vector", low=1e-6, high=1)] = 0.01
 
     def solve(self, model: HasOperator, dimension: int, run: Run) -> Solution:
         """Compute the largest singular values and their vectors."""
@@ -69,6 +65,7 @@ def _power(values: Array, power: float) -> Array:
     return np.power(values, power, where=positive, out=np.zeros(values.shape)).astype(np.float32)
 
 
+@dataclass
 class RandomProjection:
     """Multiplies a model's ``operator`` by a random matrix, which preserves squared distances in expectation.
 
@@ -76,11 +73,7 @@ class RandomProjection:
     density ``1/sqrt(columns)`` (Li, Hastie and Church 2006); this is random indexing (Sahlgren 2005) of the counts.
     """
 
-    def __init__(
-        self,
-        projection: Annotated[str, Option("entries of the random matrix", choices=("gaussian", "sparse"))] = "gaussian",
-    ) -> None:
-        self.projection = projection
+    projection: Annotated[str, Option("entries of the random matrix", choices=("gaussian", "sparse"))] = "gaussian"
 
     def solve(self, model: HasOperator, dimension: int, run: Run) -> Solution:
         """Project; nothing is fitted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -30,6 +31,7 @@ class TrainedVectors:
         self.points = unit_rows(vectors.matrix)
 
 
+@dataclass
 class SparseCoding:
     """Codes each vector by a few rows of a dictionary D: ``min 1/2 |X - A D|² + l1·|A|_1``, rows of D no longer than 1.
 
@@ -40,16 +42,10 @@ class SparseCoding:
     fewer parameter.
     """
 
-    def __init__(
-        self,
-        l1: Annotated[float, Option("weight of the l1 norm of the codes; higher is sparser", low=0)] = 0.1,
-        nonnegative: Annotated[bool, Option("restrict codes to nonnegative values")] = True,
-        epochs: Annotated[int, Option("alternations of codes and dictionary", low=1)] = 15,
-        tolerance: Annotated[
-            float, Option("relative decrease of the objective below which it stops", low=0, high=1)
-        ] = 1e-3,
-    ) -> None:
-        self.l1, self.nonnegative, self.epochs, self.tolerance = l1, nonnegative, epochs, tolerance
+    l1: Annotated[float, Option("weight of the l1 norm of the codes; higher is sparser", low=0)] = 0.1
+    nonnegative: Annotated[bool, Option("restrict codes to nonnegative values")] = True
+    epochs: Annotated[int, Option("alternations of codes and dictionary", low=1)] = 15
+    tolerance: Annotated[float, Option("relative decrease of the objective below which it stops", low=0, high=1)] = 1e-3
 
     def solve(self, model: TrainedVectors, dimension: int, run: Run) -> Solution:
         """Alternate between codes and dictionary."""

@@ -55,23 +55,19 @@ def check_weights(weights: Array, name: str, largest: float) -> None:
         )
 
 
+@dataclass(eq=False, repr=False)
 class GloVe:
     """``J = sum f(X_ij) (u_i·c_j + a_i + b_j - log X_ij)²`` over the observed pairs (eq. 8).
 
     ``f(x) = min((x / x_max)^exponent, 1)`` (eq. 9) gives rare pairs, which are noisy, less weight.
     """
 
-    def __init__(
-        self,
-        counts: Counts,
-        run: Run,
-        x_max: Annotated[
-            float, Option("count from which the weight is 1; 10 suits tens of millions of tokens", low=1e-9, high=1e12)
-        ] = 10.0,
-        weight_exponent: Annotated[float, Option("power of smaller counts in the weight", low=0, high=10)] = 0.75,
-    ) -> None:
-        self.counts, self.run = counts, run
-        self.x_max, self.weight_exponent = x_max, weight_exponent
+    counts: Counts
+    run: Run
+    x_max: Annotated[
+        float, Option("count from which the weight is 1; 10 suits tens of millions of tokens", low=1e-9, high=1e12)
+    ] = 10.0
+    weight_exponent: Annotated[float, Option("power of smaller counts in the weight", low=0, high=10)] = 0.75
 
     def weight(self, values: Array) -> Array:
         """Return f of counts, eq. 9."""
@@ -105,6 +101,7 @@ class GloVe:
         return Pairs(rows, columns, targets, weights, starts)
 
 
+@dataclass
 class Adagrad:
     """Minimizes a weighted sum of squares pair by pair, each parameter at its own rate, as in Stanford's GloVe.
 
@@ -116,13 +113,9 @@ class Adagrad:
     The seed fixes the order of the pairs within a cell; the order of the rounds is drawn for each epoch.
     """
 
-    def __init__(
-        self,
-        epochs: Annotated[int, Option("passes over the pairs", low=1)] = 15,
-        alpha: Annotated[float, Option("learning rate", low=1e-9, high=10)] = 0.05,
-        combine: Combine = "u+c",
-    ) -> None:
-        self.epochs, self.alpha, self.combine = epochs, alpha, combine
+    epochs: Annotated[int, Option("passes over the pairs", low=1)] = 15
+    alpha: Annotated[float, Option("learning rate", low=1e-9, high=10)] = 0.05
+    combine: Combine = "u+c"
 
     def solve(self, model: GloVe, dimension: int, run: Run) -> Solution:
         """Make ``epochs`` passes over the pairs; the objective is recomputed after each."""
