@@ -13,7 +13,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from firthian import Vectors, Vocabulary, count
+from firthian import Vectors, Vocabulary, count, index
 from tests.explore.planted import HOSTILE, Served, planted, save
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,9 +35,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     text = ["hot tea with milk", "cold tea with milk", "hot coffee with sugar", "the king and the queen"] * 9
     count(text, place / "counts", min_count=1, window=2)
     (place / "text.txt").write_text("\n".join(text))
-    with Served(
-        place / "first", place / "second", "--counts", place / "counts", "--corpus", place / "text.txt"
-    ) as server:
+    index(place / "first", text, place / "index", method="mean")
+    layers = ("--counts", place / "counts", "--corpus", place / "text.txt", "--index", place / "index")
+    with Served(place / "first", place / "second", *layers) as server:
         yield server
 
 
@@ -169,6 +169,20 @@ def test_analogy_pair_and_contexts(visit: Visit, served: Served) -> None:
     page.wait_for_selector("#panel .bars")
     assert {"hot", "cold", "milk"} <= set(words_of(page))
     visit.check(served.url)
+
+
+def test_documents_are_searched(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url + "#tab=documents")
+    page.get_by_label("Search documents").fill("cold tea")
+    page.get_by_role("button", name="Search").click()
+    page.wait_for_selector(".examples li mark")
+    assert page.locator(".examples li").first.inner_text() == "cold tea with milk"
+    assert page.locator(".examples li").first.locator("mark").all_inner_texts() == ["cold", "tea"]
+    page.get_by_label("Rank by").select_option("vectors")
+    page.wait_for_function("location.hash.includes('rank=vectors')")
+    page.wait_for_selector("#panel[aria-busy=false]")
+    assert page.locator(".examples li").count() > 9, "by meaning, documents without the words are found too"
+    visit.shoot("documents")
 
 
 def test_switch_and_compare_models(visit: Visit, served: Served) -> None:
@@ -313,7 +327,7 @@ AXE = Path(os.environ.get("AXE_CORE") or ROOT / "build" / "axe" / "node_modules"
 #: Every tab, with and without an answer, and the errors.
 STATES = (
     "", "#word=king", "#tab=analogy", "#tab=analogy&a=man&b=king&c=woman", "#tab=pair", "#tab=pair&word=tea&with=coffee",
-    "#tab=models&word=king", "#tab=contexts&word=tea", "#tab=certainty&model=second", "#word=king&model=second",
+    "#tab=models&word=king", "#tab=contexts&word=tea", "#tab=documents&query=tea", "#tab=certainty&model=second", "#word=king&model=second",
     "#tab=evaluation", "#word=coffe", "#limit=1000&map=tsne&word=tea",
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firthian import FirthianError, count
+from firthian import FirthianError, count, index
 from firthian.explore.concordance import concordance
 from firthian.explore.regions import name_regions
 from firthian.explore.server import api
@@ -64,6 +64,19 @@ def test_examples_stand_in_their_lines(tmp_path: Path) -> None:
     assert not concordance([str(text)], "tea", topn=1).complete
     with pytest.raises(FirthianError, match="no word"):
         concordance([str(text)], " ")
+
+
+def test_documents_are_searched(tmp_path: Path) -> None:
+    save(planted(), tmp_path / "first")
+    index(tmp_path / "first", ["hot tea with milk", "the king and the queen"], tmp_path / "index", method="mean")
+    found = api.search(ExplorerState([tmp_path / "first"], index=tmp_path / "index"), "TEA milkk", method="words")
+    assert found["results"][0]["document"] == 0
+    assert found["results"][0]["snippet"] == ["hot ", "tea", " with ", "milk", ""]
+    assert found["notes"] == ["'milkk' is not known: searched for 'milk'"]
+    without = ExplorerState([tmp_path / "first"])
+    assert api.models(without)["documents"] == 0
+    with pytest.raises(FirthianError, match="no index is open"):
+        api.search(without, "tea")
 
 
 def test_contexts_belong_to_their_model(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ const TABS = [
   ["models", "Two models", views.models, (facts) => facts.models.length > 1],
   ["contexts", "Contexts", views.contexts, (facts) => facts.counts],
   ["examples", "Examples", views.examples, (facts) => facts.corpus],
+  ["documents", "Documents", views.documents, (facts) => facts.documents],
   ["certainty", "Certainty", views.certainty, (facts) => facts.models.some((one) => one.uncertainty)],
   ["evaluation", "Scores", views.evaluation],
 ];
@@ -88,7 +89,7 @@ async function answer(state) {
   panel.dataset.tab = tab;
   let kept = [];
   const tools = {
-    signal, go, change, model: modelName, models: facts.models, hasCounts: facts.counts,
+    signal, go, change, model: modelName, models: facts.models, hasCounts: facts.counts, documents: facts.documents,
     show: (parts) => { kept = parts; show(parts); },
     mark: (words) => map.mark(words, true),
     takeout, word: state.word,

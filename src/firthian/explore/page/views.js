@@ -156,6 +156,28 @@ export async function examples(state, tools) {
   ];
 }
 
+const RANKINGS = { hybrid: "meaning and words", vectors: "meaning", words: "words (BM25)" };
+
+export async function documents(state, tools) {
+  const query = h("input", { id: "query", value: state.query, "aria-label": "Search documents", autocomplete: "off" });
+  const rank = RANKINGS[state.rank] ? state.rank : "hybrid";
+  const choice = h("select", { id: "rank", onChange: (event) => tools.change({ rank: event.target.value }) },
+    Object.entries(RANKINGS).map(([value, name]) => h("option", { value, selected: rank === value }, name)));
+  const form = h("form", { class: "pair one", role: "search", onSubmit: (event) => { event.preventDefault(); tools.change({ query: query.value.trim() }); } },
+    query, h("button", { type: "submit" }, "Search"));
+  const parts = [h("h2", {}, `Search ${tools.documents.toLocaleString("en")} documents`), form, h("label", { class: "choice" }, "Rank by ", choice)];
+  if (!state.query) return parts;
+  tools.show(parts);
+  const found = await ask("search", { query: state.query, method: rank, topn: 20 }, tools);
+  return [...parts,
+    found.notes.map((note) => h("p", { class: "soft" }, note)),
+    found.results.length ? null : h("p", {}, "No document has anything in common with the query."),
+    h("ol", { class: "examples" }, found.results.map((one) => h("li", { value: one.document + 1 },
+      one.snippet.map((text, i) => (i % 2 ? h("mark", {}, text) : text))))),
+    tools.takeout(`documents-${state.query}`, found.results.map((one) => ({ ...one, snippet: one.snippet.join("") }))),
+  ].flat();
+}
+
 export async function evaluation(state, tools) {
   const status = busy("Evaluating …");
   tools.show([h("h2", {}, "Scores"), status]);

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from firthian.explore.server.state import BackgroundJob, ExplorerState, Model, f
 from firthian.explore.word_map import make_map, map_axes
 from firthian.options import Option
 from firthian.runtime.progress import Progress
+from firthian.texts.index import METHODS as RANKINGS
 from firthian.vectors import uncertainty
 from firthian.vectors.documents import as_in_corpus
 from firthian.vectors.lookup import explain
@@ -59,6 +61,7 @@ def models(state: ExplorerState) -> dict[str, Any]:
         "models": [_facts(model) for model in state.models.values()],
         "counts": bool(state.counts),
         "corpus": bool(state.corpus),
+        "documents": len(state.index) if state.index is not None else 0,
         "methods": [{"name": name, "missing": _missing_for(name)} for name in METHODS],
         "limits": {"points": MOST_POINTS, "embedded": MOST_EMBEDDED},
     }
@@ -208,6 +211,24 @@ def examples(
     return {"word": word, "beside": beside, "lines": lines, "complete": found.complete}
 
 
+def search(
+    state: ExplorerState,
+    query: Annotated[str, Option("Words to search for.")],
+    topn: Annotated[int, Option("Number of documents.", low=1, high=1000)] = 10,
+    method: Annotated[str, Option("Rank by meaning, by words, or both.", choices=RANKINGS)] = "hybrid",
+) -> dict[str, Any]:
+    """Return the documents nearest to a query; a snippet is a list of texts, every second of which is a matched word."""
+    if state.index is None:
+        raise FirthianError("no index is open", hint="restart the explorer with `index`")
+    found = state.index.search(query, topn, method)
+    results = []
+    for hit in found:
+        places = [0, *(place for span in hit.matches for place in span), len(hit.snippet)]
+        parts = [hit.snippet[begin:end] for begin, end in pairwise(places)]
+        results.append({"document": hit.document, "score": hit.score, "snippet": parts})
+    return {"query": query, "method": method, "results": results, "notes": found.notes}
+
+
 def word_map(
     state: ExplorerState,
     method: Annotated[str, Option("The projection.", choices=(*METHODS, "axes"))] = "pca",
@@ -304,4 +325,5 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "/api/models": models, "/api/words": words, "/api/neighbors": neighbors, "/api/analogy": analogy,
     "/api/similarity": similarity, "/api/compare": compare, "/api/contexts": contexts, "/api/map": word_map,
     "/api/evaluation": evaluation, "/api/uncertain": uncertain, "/api/examples": examples,
+    "/api/search": search,
 }  # fmt: skip

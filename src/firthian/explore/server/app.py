@@ -118,6 +118,7 @@ def serve(
     *,
     counts: str | Sequence[str] | None = None,
     corpus: Sequence[str] = (),
+    index: str | None = None,
     host: str = "127.0.0.1",
     port: int = 8642,
     token: str | None = None,
@@ -126,13 +127,13 @@ def serve(
     ready: Any = None,
 ) -> None:
     """Serve until interrupted; ``ready(url)`` is called when the page can be opened. Port 0 picks a free one."""
-    server, bound = _prepare(paths, counts, corpus, host, port, token, root_path, allow_hosts, ready)
+    server, bound = _prepare(paths, counts, corpus, index, host, port, token, root_path, allow_hosts, ready)
     server.run(sockets=[bound])
 
 
 def start(paths: Sequence[str], *, counts: str | None = None, ready: Any = None) -> Any:
     """Serve in a thread, to pages of notebooks on this machine, until the result's ``should_exit`` is set."""
-    server, bound = _prepare(paths, counts, (), "127.0.0.1", 0, None, "", (), ready, framed=True)
+    server, bound = _prepare(paths, counts, (), None, "127.0.0.1", 0, None, "", (), ready, framed=True)
     threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True).start()
     return server
 
@@ -141,6 +142,7 @@ def _prepare(
     paths: Sequence[str],
     counts: str | Sequence[str] | None,
     corpus: Sequence[str],
+    index: str | None,
     host: str,
     port: int,
     token: str | None,
@@ -153,7 +155,7 @@ def _prepare(
     uvicorn = require("uvicorn", "web")
     check_binding(host, token)
     root_path = check_root_path(root_path)
-    state = ExplorerState(paths, counts, corpus)
+    state = ExplorerState(paths, counts, corpus, index)
     app = make_app(state, hosts=Hosts(host, allow_hosts), token=token, root_path=root_path, framed=framed)
     bound = _bind(host, port)
     config = uvicorn.Config(

@@ -14,6 +14,7 @@ from firthian.counts.counts import Counts
 from firthian.errors import FirthianError, suggest
 from firthian.runtime.progress import Progress
 from firthian.text.readers import Files
+from firthian.texts.index import Index
 from firthian.vectors.formats import open_vectors
 from firthian.vectors.vectors import Vectors
 
@@ -180,13 +181,14 @@ class BackgroundJobs:
 
 
 class ExplorerState:
-    """All models by name, and optionally the counts they were trained on."""
+    """All models by name, and optionally the counts they were trained on, their corpus, and an index of documents."""
 
     def __init__(
         self,
         paths: Sequence[str | Path],
         counts: str | Path | Sequence[str | Path] | None = None,
         corpus: Sequence[str] = (),
+        index: str | Path | None = None,
     ) -> None:
         if not paths:
             raise FirthianError("there are no vectors to explore", hint="pass at least one folder or file")
@@ -205,6 +207,8 @@ class ExplorerState:
         self.corpus = list(corpus)
         if self.corpus:
             Files(self.corpus)
+        #: Documents to search.
+        self.index = None if index is None else Index.load(index)
         self.jobs = BackgroundJobs()
 
     def model(self, name: str | None) -> Model:
