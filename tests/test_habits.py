@@ -132,6 +132,31 @@ def test_windows_and_counts_reach_the_counting() -> None:
     assert trained.provenance.counts["options"]["window"] == 1
 
 
+def test_names_of_other_tools_find_what_they_mean(firth: Any, tmp_path: Path) -> None:
+    """``word2vec``, ``skipgram``, ``lsi``, ``cbow`` and ``fasttext`` in Python and on the command line."""
+    meant = {"word2vec": "sgns-sgd", "skipgram": "sgns", "lsi": "lsa", "cbow": "sgns-sgd", "fasttext": "sgns"}
+    for name, recipe in meant.items():
+        trained = ft.train(CORPUS, name, vector_size=2, min_count=1, sample=0)
+        assert trained.provenance.recipe == recipe
+        assert trained.provenance.options.get("cbow", False) == (name == "cbow")
+        assert (trained.subwords is not None) == (name == "fasttext")
+    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, CORPUS)))
+    done = firth("train", tmp_path / "text.txt", "-m", "fasttext", "--dim", "2", "--sample", "0", "-o", tmp_path / "v")
+    assert done.code == 0
+    assert "n-grams" in done.out
+
+
+def test_context_vectors_can_be_left_out(firth: Any, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, CORPUS)))
+    for flags in ([], ["--no-contexts"]):
+        folder = tmp_path / f"v{len(flags)}"
+        assert firth("train", tmp_path / "text.txt", "--dim", "2", "--sample", "0", "-o", folder, *flags).code == 0
+    whole, less = ft.load(tmp_path / "v0"), ft.load(tmp_path / "v1")
+    assert whole.contexts is not None
+    assert less.contexts is None
+    np.testing.assert_array_equal(whole.matrix, less.matrix)
+
+
 #: numpy, pandas, scikit-learn and dictionaries.
 ARRAYS: dict[str, Callable[[ft.Vectors], Any]] = {
     "iterate": lambda v: list(v) == list(iter(v)) == WORDS,
@@ -183,6 +208,7 @@ REFUSED: dict[str, tuple[Callable[[ft.Vectors], Any], str]] = {
     "corpus_file": (lambda v: ft.train(corpus_file="text.txt"), "no corpus"),
     "nothing": (lambda v: ft.train(vector_size=5), "train"),
     "twice": (lambda v: ft.train(CORPUS, window=2, counting={"window": 3}), "given twice"),
+    "misspelled": (lambda v: ft.train(CORPUS, windw=2), "did you mean window"),
     "recipe and sg": (lambda v: ft.train(CORPUS, "svd", sg=1), "one of the two"),
 }  # fmt: skip
 

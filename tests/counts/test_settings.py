@@ -43,7 +43,7 @@ def test_numbers_of_numpy(tmp_path: Path) -> None:
         ({"stop_words": 5}, "a word list contains something other than strings"),
         (
             {"format": None, "corpus": "x.txt"},
-            "format must be one of auto, lines, files, wiki, csv, tsv, jsonl, parquet, arrow, duckdb, got None",
+            "format must be one of auto, lines, files, wiki, csv, tsv, jsonl, parquet, arrow, tei, html, duckdb, got None",
         ),
         ({"weighting": ["flat"]}, "weighting must be one of"),
     ],

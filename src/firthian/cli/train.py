@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def train(
     source: list[str] = typer.Argument(..., help="Counts folder, or corpus files, folders or -; vectors for sparse."),
     model: str | None = typer.Option(
-        None, "-m", "--model", "--recipe", help="Recipe; see firth models. [default: sgns]"
+        None, "-m", "--model", "--recipe", help="Recipe, or word2vec, fasttext, lsi; see firth models. [default: sgns]"
     ),
     output: flags.Output = None,
     vector_size: flags.Dimension = None,
@@ -35,7 +35,8 @@ def train(
     covariance: str | None = typer.Option(None, help="Posterior covariance of bayes: full or diagonal."),
     settings: list[str] | None = typer.Option(None, "--set", help="Set a recipe option; repeatable."),
     stream: str | None = typer.Option(None, help="Train bayes-svi on a stream; keep its state in this folder."),
-    subwords: flags.Subwords = "off",
+    subwords: flags.ModelSubwords = None,
+    no_contexts: bool = typer.Option(False, "--no-contexts", help="Leave out context vectors."),
     seed: flags.Seed = 1,
     memory: flags.Memory = None,
     workers: flags.Workers = None,
@@ -51,7 +52,7 @@ def train(
 
     Each recipe has its own counting defaults (see firth models NAME); counting flags override them.
     """
-    from firthian.learn.recipes import find_recipe
+    from firthian.learn.recipes import find_recipe, meant
     from firthian.learn.train import DEFAULT_RECIPE
     from firthian.learn.train import train as train_vectors
 
@@ -59,7 +60,10 @@ def train(
     for name in options.keys() & counting.keys():
         flag = f"--{name.replace('_', '-')} {options[name]}"
         raise FirthianError(f"{name} is an option of counting, not of the recipe", hint=f"use {flag}")
-    counting_settings, recipe, dimension = counting.settings(), model or DEFAULT_RECIPE, _dimension(vector_size)
+    recipe, options = meant(model or DEFAULT_RECIPE, options)
+    asked = subwords is not None
+    subwords = options.pop("subwords", subwords or ("off" if model else "auto"))
+    counting_settings, dimension = counting.settings(), _dimension(vector_size)
     data: Any
     if find_recipe(recipe).source == "vectors":
         if len(source) > 1:
@@ -82,6 +86,7 @@ def train(
         from firthian.learn.bayes.stream import stream_settings
 
         idle = {"memory": memory, "cluster": cluster, "checkpoint_every": checkpoint_every, "resume": resume or None}
+        idle["contexts"] = False if no_contexts else None
         idle["subwords"] = None if subwords == "off" else subwords
         for name, value in idle.items():
             if value is not None:
@@ -93,7 +98,7 @@ def train(
         vectors = train_vectors(
             data, recipe, vector_size=dimension, seed=seed, workers=workers, cluster=cluster,
             memory=memory, counting=counting_settings, progress=progress, output=output, resume=resume, force=force,
-            checkpoint_every=checkpoint_every, stop=stop, subwords=subwords, **options,
+            checkpoint_every=checkpoint_every, stop=stop, subwords=subwords, contexts=not no_contexts, **options,
         )  # fmt: skip
     for damaged in vectors.measured.pop("damaged_steps", ()):
         print(f"firth: checkpoint {damaged} was damaged; used an earlier one", file=sys.stderr)
@@ -103,7 +108,7 @@ def train(
         return
     seconds = vectors.measured["seconds"]
     print(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({seconds:.1f} s)")
-    if subwords != "off":
+    if vectors.subwords is not None or (asked and subwords != "off"):
         print(_subwords_line(vectors))
 
 

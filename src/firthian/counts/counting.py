@@ -23,6 +23,7 @@ from firthian.counts.streams import BYTES_PER_TOKEN, count_remote, groups
 from firthian.disk.atomic import remove
 from firthian.disk.resume import PartialFolder, holds_work, is_of_system
 from firthian.errors import FirthianError
+from firthian.kernels.compiling import tell_compiling
 from firthian.options import listing
 from firthian.runtime.cluster import open_executor
 from firthian.runtime.executor import Executor, limit_workers
@@ -33,9 +34,9 @@ from firthian.text.readers import Corpus, open_corpus
 from firthian.text.records import Columns
 from firthian.text.segments import SEGMENT_BYTES, WORKER_BYTES
 from firthian.text.spool import Spool, tokenize_corpus
-from firthian.text.tokenizer import Tokenizer
+from firthian.text.tokenizer import Tokenizer, of_language
 from firthian.text.types import NoWordsLeftError, VocabularyLimits, VocabularyResult, build_vocabulary
-from firthian.text.vocabulary import Vocabulary, read_words
+from firthian.text.vocabulary import Vocabulary, read_words, stop_list
 
 #: Bytes per word of the vocabulary: its string, its entry in the index and lists, its counts and sums.
 BYTES_PER_WORD = 300
@@ -68,10 +69,12 @@ class CountJob:
         corpus = open_corpus(corpus, given.format, given.text_column, given.where, given.sql)
         tokenizer, score = given.tokenizer, given.phrases
         if not isinstance(tokenizer, Tokenizer):
-            tokenizer = Tokenizer(tokenizer, given.keep_case, given.fold_numbers)
+            tokenizer = Tokenizer(of_language(tokenizer, given.language), given.keep_case, given.fold_numbers)
+        elif given.language is not None:
+            raise FirthianError("`language` has no effect on a Tokenizer", hint="name it: Tokenizer('unicode:tr')")
         # Words of lists are spelled as those of the corpus will be.
-        lower = not (tokenizer.keep_case or corpus.tokenized)
-        only, stop_words = (read_words(words, lower) for words in (given.vocabulary, given.stop_words))
+        lower = None if tokenizer.keep_case or corpus.tokenized else tokenizer.lower
+        only, stop_words = read_words(given.vocabulary, lower), read_words(stop_list(given.stop_words), lower)
         min_count = given.min_count if given.min_count is not None else 5 if only is None else 1
         return cls(
             corpus=corpus,
@@ -186,6 +189,7 @@ def count_into(job: CountJob, work: Path, target: Path, context: CountingContext
 
     A first attempt that fails leaves nothing there, since its errors would only occur again, unless the system failed.
     """
+    tell_compiling()
     work.mkdir(exist_ok=True)
     resumed = holds_work(work)
     try:

@@ -122,7 +122,9 @@ class CountSettings(WindowSettings):
     ] = None
     max_vocab: Annotated[int | None, Option("keep only the N most frequent words", low=1, group=VOCABULARY)] = None
     vocabulary: Annotated[WordList | None, Option("file of words to keep, one per line", group=VOCABULARY)] = None
-    stop_words: Annotated[WordList | None, Option("file of words to leave out, one per line", group=VOCABULARY)] = None
+    stop_words: Annotated[
+        WordList | None, Option("words to leave out, as a file or a language code", group=VOCABULARY)
+    ] = None
     phrases: Annotated[
         str | None,
         Option("join collocations such as new_york, by this score", choices=("npmi", "word2vec"), group=VOCABULARY),
@@ -138,6 +140,9 @@ class CountSettings(WindowSettings):
         Any, Option("tokenizer: unicode, whitespace, icu, icu:LOCALE or module:function", group=CORPUS)
     ] = "unicode"
     keep_case: Annotated[bool, Option("do not convert to lower case", group=CORPUS)] = False
+    language: Annotated[str | None, Option("language code such as tr, for rules of case and words", group=CORPUS)] = (
+        None
+    )
     fold_numbers: Annotated[bool, Option("replace every number with one symbol", group=CORPUS)] = False
     format: FormatName = "auto"
     text_column: Annotated[

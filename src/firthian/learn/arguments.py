@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from firthian.counts.settings import CountSettings
-from firthian.errors import FirthianError
-from firthian.learn.recipes import find_recipe
+from firthian.errors import FirthianError, suggest
+from firthian.learn.recipes import find_recipe, meant
 from firthian.options import declared
 
 #: Arguments of gensim's Word2Vec and FastText without a counterpart of the same name, and what to write instead.
@@ -43,6 +43,8 @@ class Arguments:
     recipe: str
     options: dict[str, Any]
     counting: dict[str, Any]
+    #: Whether the name of the recipe asks for n-grams.
+    subwords: str = "off"
 
 
 def divide(
@@ -51,7 +53,7 @@ def divide(
     """Divide the arguments: a name that the recipe declares is its own, otherwise one of ``count``.
 
     >>> divide("corpus.txt", None, "sgns", {"window": 5, "sg": 1, "negative": 5}, None)
-    Arguments(source='corpus.txt', recipe='sgns', options={'negative': 5}, counting={'window': 5})
+    Arguments(source='corpus.txt', recipe='sgns', options={'negative': 5}, counting={'window': 5}, subwords='off')
     """
     rest = {name: value for name, value in given.items() if name not in _AS_USUAL or value != _AS_USUAL[name]}
     if source is None:
@@ -65,16 +67,23 @@ def divide(
             raise FirthianError(f"`sg` does not apply to the recipe {recipe}", hint="pass one of the two")
         if not skipgram:
             recipe, options["cbow"] = "sgns-sgd", True
-    found = find_recipe(recipe or default)
+    named, implied = meant(recipe or default, {})
+    subwords = implied.pop("subwords", "off")
+    options = {**implied, **options}
+    found = find_recipe(named)
     theirs, ours = found.options.keys() | found.fixed.keys(), declared(CountSettings)
     also = dict(counting or {})
     for name, value in rest.items():
-        if name in theirs or (name not in ours and name not in ELSEWHERE):
+        if name in theirs:
             options[name] = value
         elif name in ELSEWHERE:
             raise FirthianError(f"train has no argument {name!r}", hint=ELSEWHERE[name])
+        elif name not in ours:
+            raise FirthianError(
+                f"neither the recipe {found.name} nor counting has an option {name!r}", suggest(name, [*theirs, *ours])
+            )
         elif name in also:
             raise FirthianError(f"`{name}` is given twice", hint="omit it in `counting`")
         else:
             also[name] = value
-    return Arguments(source, recipe or default, options, also)
+    return Arguments(source, named, options, also, subwords)

@@ -22,6 +22,7 @@ from firthian.disk.artifact import sha256
 from firthian.disk.atomic import check_not_source, is_counts_folder
 from firthian.disk.stopping import Stop
 from firthian.errors import FirthianError
+from firthian.kernels.compiling import tell_compiling
 from firthian.learn.arguments import divide
 from firthian.learn.recipes import RECIPES, Recipe, find_recipe
 from firthian.learn.resume import PartialTraining
@@ -60,6 +61,8 @@ class TrainingPlan:
     counting: dict[str, Any]
     #: Whether character n-grams are fitted afterwards: on, off or auto.
     subwords: str = "off"
+    #: Whether the vectors of words as contexts are kept.
+    contexts: bool = True
 
     @classmethod
     def create(
@@ -71,6 +74,7 @@ class TrainingPlan:
         seed: int = 1,
         counting: Mapping[str, Any] | None = None,
         subwords: str = "off",
+        contexts: bool = True,
     ) -> TrainingPlan:
         """Check recipe, options, dimension, seed and source against each other."""
         recipe = find_recipe(recipe) if isinstance(recipe, str) else recipe
@@ -79,7 +83,7 @@ class TrainingPlan:
         if vector_size is not None and not isinstance(vector_size, str):
             vector_size = _SIZE.check(vector_size, strict=True)
         settings, choice = recipe.settings(options), check_choice(subwords)
-        plan = cls(source, recipe, settings, vector_size, seed, dict(counting or {}), choice)
+        plan = cls(source, recipe, settings, vector_size, seed, dict(counting or {}), choice, contexts)
         if plan.subwords == "on" and recipe.dimension == 0:
             raise FirthianError(f"subwords need dense vectors, those of {recipe.name} are not", hint="train svd")
         plan._check_source()
@@ -128,6 +132,7 @@ class TrainingPlan:
             "seed": self.seed,
             "counting": counting,
             "subwords": self.subwords,
+            "context vectors": self.contexts,
             "version of": {"firthian": __version__} | {name: metadata.version(name) for name in _LIBRARIES},
         }
 
@@ -205,7 +210,8 @@ def train(
     force: bool = False,
     checkpoint_every: float | None = None,
     stop: Stop | None = None,
-    subwords: str = "off",
+    subwords: str | None = None,
+    contexts: bool = True,
     **options: Any,
 ) -> Vectors:
     """Learn word vectors from counts, from a folder of counts, from a corpus, or (recipe ``sparse``) from vectors.
@@ -217,7 +223,8 @@ def train(
     cluster to work on (``auto``, ``ray://HOST:PORT``, ``local:N``), with the same result.
 
     ``subwords`` regresses the vectors on character n-grams, so that every word has a vector: ``on``, ``off``, or ``auto``,
-    which keeps the n-grams if they predict the vectors of hidden words.
+    which keeps the n-grams if they predict the vectors of hidden words. The default is ``auto``, and ``off`` if you name a
+    recipe. ``contexts=False`` leaves the context vectors out, which halves the size of most models.
 
     With ``output`` the vectors are written to that folder, and the work is saved on the way, about every
     ``checkpoint_every`` seconds (30), in ``OUTPUT.partial``: after an interruption ``resume`` continues to the same result.
@@ -230,7 +237,13 @@ def train(
     """
     asked = divide(source, recipe, DEFAULT_RECIPE, options, counting)
     source = asked.source
-    plan = TrainingPlan.create(source, asked.recipe, asked.options, vector_size, seed, asked.counting, subwords)
+    if asked.subwords != "off":
+        subwords = asked.subwords
+    elif subwords is None:
+        subwords = "auto" if recipe is None else "off"
+    plan = TrainingPlan.create(
+        source, asked.recipe, asked.options, vector_size, seed, asked.counting, subwords, contexts
+    )
     with open_executor(cluster, workers) as executor:
         if output is None:
             return learn(plan, Run.create(plan.seed, workers, memory, progress, executor=executor))
@@ -253,6 +266,7 @@ def learn(
 ) -> Vectors:
     """Get the data, fit the model and make vectors; ``partial`` stores checkpoints, ``counts`` are used as they are."""
     recipe, settings = plan.recipe, plan.settings
+    tell_compiling()
     begin = time.perf_counter()
     with PeakMemory() as peak, ExitStack() as stack:
         data = counts if counts is not None else load_or_count(plan, run, partial, stack)
@@ -305,6 +319,7 @@ def make_vectors(solution: Solution, data: Counts | Tokens | Vectors, plan: Trai
     if "eigenvalue_power" in plan.settings:
         state["eigenvalue_power"] = plan.settings["eigenvalue_power"]
     provenance = replace(source, recipe=plan.recipe.name, paper=plan.recipe.paper, options=dict(plan.settings))
+    solution = solution if plan.contexts else replace(solution, contexts=None)
     return with_provenance(solution, data.vocabulary, provenance, plan.seed, state)
 
 

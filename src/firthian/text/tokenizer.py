@@ -34,11 +34,32 @@ NAMES = ("unicode", "whitespace", "icu")
 def is_builtin(name: str) -> bool:
     """Return whether a tokenizer comes with Firthian, so that a name found in a file may be loaded.
 
-    >>> is_builtin("icu:zh"), is_builtin("whitespace:f")
-    (True, False)
+    >>> is_builtin("icu:zh"), is_builtin("unicode:tr"), is_builtin("whitespace:f")
+    (True, True, False)
     """
-    return name in NAMES or name.startswith("icu:")
+    return name in NAMES or name.startswith(("icu:", "unicode:"))
 
+
+def of_language(name: str, language: str | None) -> str:
+    """Return the name of a tokenizer for a language: rules for case, and for ``icu`` also for words.
+
+    >>> of_language("unicode", "tr"), of_language("unicode", "hu"), of_language("icu", "zh")
+    ('unicode:tr', 'unicode', 'icu:zh')
+    """
+    if language is None:
+        return name
+    if not _LANGUAGE.fullmatch(language):
+        raise FirthianError(f"`language` must be a code such as tr, got {language!r}", hint="see ISO 639")
+    if name == "icu" or (name == "unicode" and language in _DOTLESS):
+        return f"{name}:{language}"
+    if name != "unicode":
+        raise FirthianError(f"`language` has no effect on the tokenizer {name}", hint="omit it")
+    return name
+
+
+_LANGUAGE = re.compile("[a-z]{2,3}")
+#: Languages in which I is the capital of a dotless letter, and i that of a dotted one.
+_DOTLESS = ("az", "tr")
 
 #: Kept inside a word: apostrophe, hyphen, underscore, middle dot (Catalan), and the joiners of Persian and Indic scripts.
 _JOINERS = "'-_·\u200c\u200d"
@@ -157,8 +178,8 @@ class Prepared:
 class Tokenizer:
     """Splits text into words.
 
-    ``name`` is ``unicode`` (letters, marks, digits, with apostrophes and hyphens inside), ``whitespace``, ``icu``
-    (optionally with a locale: ``icu:zh``) or ``module:function`` for a Python function from a text to its tokens.
+    ``name`` is ``unicode`` (letters, marks, digits, with apostrophes and hyphens inside), ``whitespace``, ``icu``, or
+    ``module:function`` for a Python function from a text to its tokens. A language may follow: ``icu:zh``, ``unicode:tr``.
 
     >>> Tokenizer().tokens("Don’t feed the well-known cat, it's 42!")
     ["don't", 'feed', 'the', 'well-known', 'cat', "it's", '42']
@@ -177,6 +198,21 @@ class Tokenizer:
         if self.function is None:
             object.__setattr__(self, "function", _find_function(self.name))
 
+    def lower(self, text: str) -> str:
+        """Lower-case a text by the rules of the language.
+
+        >>> Tokenizer("unicode:tr").tokens("IŞIK İyi"), Tokenizer().lower("IŞIK")
+        (['ışık', 'iyi'], 'işik')
+        """
+        if self._dotless:
+            text = text.replace("I", "ı").replace("İ", "i")
+        return text.lower()
+
+    @property
+    def _dotless(self) -> bool:
+        kind, _, language = self.name.partition(":")
+        return kind in NAMES and language in _DOTLESS
+
     def describe(self) -> dict[str, Any]:
         """Return the settings by name, for the record."""
         return {"tokenizer": self.name, "keep_case": self.keep_case, "fold_numbers": self.fold_numbers}
@@ -193,8 +229,8 @@ class Tokenizer:
     def prepare(self, text: bytes, tokenized: bool = False) -> Prepared:
         """Decode, normalize (NFC) and lower-case a text of whole lines, and choose the tables to scan it by."""
         number = np.frombuffer(NUMBER.encode(), dtype=np.uint8) if self.fold_numbers else np.empty(0, dtype=np.uint8)
-        plain = self.name in ("unicode", "whitespace") or tokenized
-        if plain and text.isascii():
+        plain = self.function is None or tokenized
+        if plain and text.isascii() and (not self._dotless or self.keep_case or tokenized):
             return Prepared(
                 text, (self._classes(tokenized, 128), _fold_table(not (self.keep_case or tokenized)), number)
             )
@@ -202,12 +238,12 @@ class Tokenizer:
         decoded = _normalized(_thinned(decoded) if _perhaps_crowded(text) else decoded)
         if self.function is not None and not tokenized:
             decoded = "\n".join(map(self._call, decoded.split("\n")))
-        elif self.name == "unicode" and not tokenized:
+        elif self.name != "whitespace" and not tokenized:
             for form, same in _SAME_AS.items():
                 decoded = decoded.replace(form, same)
         if not (self.keep_case or tokenized):
             # Lower-casing may uncover a pair that composes: J with caron has no capital of its own.
-            decoded = _normalized(decoded.lower())
+            decoded = _normalized(self.lower(decoded))
         rules = (self._classes(tokenized), _fold_table(False), number)
         return Prepared(decoded.encode("utf-8", "replace"), rules, undecodable)
 
@@ -215,7 +251,7 @@ class Tokenizer:
         """Return the class of each character; the full table of ``unicode`` is only built when a text needs it."""
         if tokenized or self.function is not None:
             return _all_but(TOKEN_SEPARATOR)
-        return _unicode_classes(codes) if self.name == "unicode" else _all_but(_SPACES)
+        return _all_but(_SPACES) if self.name == "whitespace" else _unicode_classes(codes)
 
     def _call(self, document: str) -> str:
         assert self.function is not None
@@ -264,7 +300,7 @@ def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
             f"expected the name of a tokenizer, got a {type(name).__name__}",
             hint="write module:function, so that it can be found again, or pass documents as token lists",
         )
-    if name in ("unicode", "whitespace"):
+    if name in ("unicode", "whitespace") or (name.startswith("unicode:") and _LANGUAGE.fullmatch(name[8:])):
         return None
     if name == "icu" or name.startswith("icu:"):
         return _icu(name.partition(":")[2] or "en")

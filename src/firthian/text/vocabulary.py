@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -14,7 +15,7 @@ from firthian.arrays import Array
 from firthian.disk.artifact import sha256
 from firthian.disk.atomic import write_file
 from firthian.disk.opening import read_regular
-from firthian.errors import FirthianError, UnknownWordError, from_os_error, suggest
+from firthian.errors import FirthianError, UnknownWordError, from_os_error, require, suggest
 from firthian.text.tokenizer import composed
 
 #: Maximum bytes of a list of words.
@@ -198,13 +199,27 @@ def word_lines(path: str | os.PathLike[str]) -> list[str]:
     return words
 
 
-def read_words(source: str | os.PathLike[str] | Iterable[str] | None, lower: bool = False) -> frozenset[str] | None:
+def stop_list(source: Any) -> Any:
+    """Return the stop words of a language for its code, such as ``tr``; anything else, also a file of that name, as it is."""
+    if not isinstance(source, str) or not re.fullmatch("[a-z]{2,3}", source) or os.path.exists(source):
+        return source
+    lists = require("stopwordsiso", "languages")
+    if not lists.has_lang(source):
+        raise FirthianError(
+            f"there are no stop words for {source!r}, and no file of that name", hint="pass a file, one word per line"
+        )
+    return lists.stopwords(source)
+
+
+def read_words(
+    source: str | os.PathLike[str] | Iterable[str] | None, lower: Callable[[str], str] | None = None
+) -> frozenset[str] | None:
     """Return the words of an iterable, or of a file (see ``word_lines``), lower-cased if the corpus is."""
     if source is None:
         return None
     words = word_lines(source) if isinstance(source, str | os.PathLike) else source
     try:
-        return frozenset(composed(word.lower() if lower else word) for word in words)
+        return frozenset(composed(lower(word) if lower else word) for word in words)
     except (TypeError, AttributeError):
         raise FirthianError(
             "a word list contains something other than strings", hint="pass strings, or a file"

@@ -64,7 +64,6 @@ LIKELIHOOD = (
         # Without a context bias, as in the paper, vectors must hold the frequencies: worse at similarity, better at analogies.
         defaults={**_LIKELIHOOD, "bias": "base"},
         counting=DYNAMIC,
-        aliases=("skipgram",),
         memory=_REWEIGHTED,
     ),
     Recipe(
@@ -93,7 +92,7 @@ LIKELIHOOD = (
         f"{HERE}.model:NegativeSampling",
         f"{HERE}.alternating:Alternating",
         counting=DYNAMIC,
-        aliases=("emf", "binomial"),
+        aliases=("emf", "binomial", "skipgram"),
         memory=_SWEEPS,
     ),
     Recipe(
