@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firthian.learn.recipe import DYNAMIC, Recipe
+from firthian.learn.recipe import Recipe
 from firthian.runtime.cost import memory_of
 from firthian.runtime.memory import Memory
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     _IWLRLS: list[type[ReweightedModel]] = [ExponentialFamily, NegativeSampling]
 
 HERE = "firthian.learn.likelihood"
+_IWLRLS_SOLVER = f"{HERE}.iwlrls:IWLRLS"
 
 _HARMONIC = {"window": 10, "weighting": "harmonic"}
 _EMF = "Li, Xu, Tian, Jiang, Zhong and Chen 2015 (EMF)"
@@ -37,90 +38,45 @@ _LIKELIHOOD = {"iterations": 4}
 
 LIKELIHOOD = (
     Recipe(
-        "tweedie",
-        "counts with variance mu^p; one iteration is GloVe's objective, more are a likelihood of all pairs",
-        _PAPER,
-        f"{HERE}.model:tweedie",
-        f"{HERE}.iwlrls:IWLRLS",
-        counting=_HARMONIC,
-        memory=_REWEIGHTED,
+        "tweedie", "counts with variance mu^p; one iteration is GloVe's objective, more are a likelihood of all pairs", _PAPER,
+        f"{HERE}.model:tweedie", _IWLRLS_SOLVER, counting=_HARMONIC, memory=_REWEIGHTED,
     ),
     Recipe(
-        "poisson",
-        "counts with variance mu",
-        _PAPER,
-        f"{HERE}.model:poisson",
-        f"{HERE}.iwlrls:IWLRLS",
-        defaults=_LIKELIHOOD,
-        counting=DYNAMIC,
-        memory=_REWEIGHTED,
+        "poisson", "counts with variance mu", _PAPER,
+        f"{HERE}.model:poisson", _IWLRLS_SOLVER, defaults=_LIKELIHOOD, memory=_REWEIGHTED,
+    ),
+    # Without a context bias, as in the paper, vectors must hold the frequencies: worse at similarity, better at analogies.
+    Recipe(
+        "multinomial", "a word's contexts as draws from a softmax, by the Poisson trick: skip-gram without sampling", _PAPER,
+        f"{HERE}.model:poisson", _IWLRLS_SOLVER, defaults={**_LIKELIHOOD, "bias": "base"}, memory=_REWEIGHTED,
     ),
     Recipe(
-        "multinomial",
-        "a word's contexts as draws from a softmax, by the Poisson trick: skip-gram without sampling",
-        _PAPER,
-        f"{HERE}.model:poisson",
-        f"{HERE}.iwlrls:IWLRLS",
-        # Without a context bias, as in the paper, vectors must hold the frequencies: worse at similarity, better at analogies.
-        defaults={**_LIKELIHOOD, "bias": "base"},
-        counting=DYNAMIC,
-        memory=_REWEIGHTED,
+        "negative-binomial", "counts with variance mu + mu²/theta", _PAPER,
+        f"{HERE}.model:negative_binomial", _IWLRLS_SOLVER, defaults=_LIKELIHOOD, memory=_REWEIGHTED,
     ),
     Recipe(
-        "negative-binomial",
-        "counts with variance mu + mu²/theta",
-        _PAPER,
-        f"{HERE}.model:negative_binomial",
-        f"{HERE}.iwlrls:IWLRLS",
-        defaults=_LIKELIHOOD,
-        counting=DYNAMIC,
-        memory=_REWEIGHTED,
+        "gaussian", "counts with constant variance: the singular vectors of the counts, by alternating least squares", _PAPER,
+        f"{HERE}.model:gaussian", f"{HERE}.alternating:AlternatingSquares", memory=_SWEEPS,
     ),
     Recipe(
-        "gaussian",
-        "counts with constant variance: the singular vectors of the counts, by alternating least squares",
-        _PAPER,
-        f"{HERE}.model:gaussian",
-        f"{HERE}.alternating:AlternatingSquares",
-        counting=DYNAMIC,
-        memory=_SWEEPS,
-    ),
-    Recipe(
-        "sgns",
-        "skip-gram with negative sampling as a likelihood of the counts (SGNS, EMF), fitted by sweeps",
+        "sgns", "skip-gram with negative sampling as a likelihood of the counts (SGNS, EMF), fitted by sweeps",
         "Levy and Goldberg 2014; Li, Xu, Tian, Jiang, Zhong and Chen 2015",
-        f"{HERE}.model:NegativeSampling",
-        f"{HERE}.alternating:Alternating",
-        counting=DYNAMIC,
-        aliases=("emf", "binomial", "skipgram"),
-        memory=_SWEEPS,
+        f"{HERE}.model:NegativeSampling", f"{HERE}.alternating:Alternating",
+        aliases=("emf", "binomial", "skipgram"), memory=_SWEEPS,
     ),
     Recipe(
         "sgns-iwlrls",
-        "the likelihood of SGNS, started at shifted PMI: one weighted least squares problem, or more iterations",
-        _PAPER,
-        f"{HERE}.model:NegativeSampling",
-        f"{HERE}.iwlrls:IWLRLS",
-        counting=DYNAMIC,
-        memory=_REWEIGHTED,
+        "the likelihood of SGNS, started at shifted PMI: one weighted least squares problem, or more iterations", _PAPER,
+        f"{HERE}.model:NegativeSampling", _IWLRLS_SOLVER, memory=_REWEIGHTED,
     ),
     Recipe(
         "emf-amemf",
-        "explicit matrix factorization by the paper's own algorithm, which fits every pair; with analogies, it is SEMF",
-        _EMF,
-        f"{HERE}.semf:semf",
-        f"{HERE}.amemf:AMEMF",
-        defaults={"negative": 5.0, "ns_exponent": 1.0},
-        counting=DYNAMIC,
-        memory=Memory(pair=16, word_dim=40),
+        "explicit matrix factorization by the paper's own algorithm, which fits every pair; with analogies, it is SEMF", _EMF,
+        f"{HERE}.semf:semf", f"{HERE}.amemf:AMEMF",
+        defaults={"negative": 5.0, "ns_exponent": 1.0}, memory=Memory(pair=16, word_dim=40),
     ),
     Recipe(
-        "semf",
-        "explicit matrix factorization supervised by known analogies",
-        _EMF,
-        f"{HERE}.semf:semf",
-        f"{HERE}.semf:Supervised",
-        counting=DYNAMIC,
-        memory=SEMF_MEMORY,
+        "semf", "explicit matrix factorization supervised by known analogies", _EMF,
+        f"{HERE}.semf:semf", f"{HERE}.semf:Supervised", memory=SEMF_MEMORY,
     ),
-)
+)  # fmt: skip
