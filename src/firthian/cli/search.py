@@ -27,7 +27,7 @@ def index(
     text_column: str | None = typer.Option(None, help="Column of the text, in a table."),
     where: list[str] | None = typer.Option(None, "--where", help="Keep rows with COLUMN=VALUE. Repeatable."),
     sql: str | None = typer.Option(None, help="DuckDB query; it sees a file as the table corpus."),
-    method: str = typer.Option("sif", help="How word vectors are combined, see firth encode."),
+    method: str = typer.Option("auto", help="How word vectors are combined: auto, or as for firth encode."),
     add: bool = typer.Option(False, "--add", help="Add the documents to an existing index."),
     workers: flags.Workers = None,
     resume: flags.Resume = False,

@@ -97,6 +97,8 @@ class Encoder:
         weights = word_weights(vectors.vocabulary, self.method.weights, self.options["smoothing"])
         self.pooling = Pooling.plain(weights, vectors.vector_size)
         self.fitted = False
+        #: How many texts or spans ``fit`` learned from.
+        self.samples = 0
         #: Of the last call of ``encode``.
         self.coverage = Coverage()
 
@@ -120,7 +122,7 @@ class Encoder:
         components = self.method.components if components is None else components
         fit = Fit(self.method, self.options["smoothing"], components, self.options["power"], self.executor)
         self._pool, self.pooling = fit(self._given, texts)
-        self.fitted = True
+        self.fitted, self.samples = True, fit.samples
         return self
 
     def encode(self, texts: str | Iterable[Text]) -> Array:

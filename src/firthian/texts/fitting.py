@@ -57,12 +57,18 @@ def _of_spans(pooling: Pooling, block: Block) -> Moments:
     return Moments.of_pairs(means[first], means[first + 1])
 
 
+class TooShortError(FirthianError):
+    """The texts are too short to learn from their spans."""
+
+
 class Fit:
     """Fits a method to texts, in one pass or several."""
 
     def __init__(self, method: Method, smoothing: float, components: int, power: float, executor: Executor) -> None:
         self.method, self.smoothing, self.components = method, smoothing, components
         self.power, self.executor = power, executor
+        #: How many texts or spans the statistics are of.
+        self.samples = 0
 
     def __call__(self, pool: Pool, texts: Iterable[Text]) -> tuple[Pool, Pooling]:
         """Return the pool, with other vectors if the method changes them, and what was learned."""
@@ -77,6 +83,7 @@ class Fit:
             moments += part
             if self.method.topics:
                 table.add(segment)
+        self.samples = moments.number
         if not self.method.spans:
             if moments.number:
                 length = moments.tokens / moments.number
@@ -86,7 +93,7 @@ class Fit:
             return pool, replace(pooling, map=removed.astype(np.float32))
         if moments.number < 2:
             message = f"no text has two spans of {SHORTEST} words, from whose agreement the method learns"
-            raise FirthianError(message, hint="pass longer texts, or use `method=sif`")
+            raise TooShortError(message, hint="pass longer texts, or use `method=sif`")
         center, directions, _ = agreement_map(moments, self.power)
         learned = replace(pooling, center=center.astype(np.float32), map=directions.astype(np.float32))
         return self._with_topics(pool, learned, texts, table) if self.method.topics else (pool, learned)

@@ -43,8 +43,11 @@ METHODS = ("hybrid", "vectors", "words")
 K1, B = 1.5, 0.75
 
 #: Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): Σ share / (k + rank) over the first results of each ranking.
-#: Chosen on a split of the training part of 20-Newsgroups, see ``benchmarks/search.py``.
-FUSION_K, FUSION_DEPTH, VECTOR_SHARE = 20, 200, 0.3
+FUSION_DEPTH = 200
+
+#: k and the share of vectors, by the method of the encoder, and for the others. Chosen on a split of the training part of
+#: 20 Newsgroups, for whole postings and short queries alike, see ``benchmarks/search.py``.
+FUSION, USUAL_FUSION = {"topics": (20, 0.5)}, (120, 0.1)
 
 #: Distinct words of a query that are searched for, and unknown ones whose nearest spelling is looked for.
 _MOST_WORDS, _MOST_CORRECTED = 1000, 20
@@ -158,7 +161,8 @@ class Index:
             scores["words"] = self.word_scores(known)
         depth = topn if len(scores) == 1 else max(topn, FUSION_DEPTH)
         ranked = {name: self._best(values, depth) for name, values in scores.items()}
-        best = next(iter(ranked.values())) if len(ranked) == 1 else fuse(ranked["vectors"], ranked["words"])
+        fusion = FUSION.get(self.encoder.options["method"], USUAL_FUSION)
+        best = next(iter(ranked.values())) if len(ranked) == 1 else fuse(ranked["vectors"], ranked["words"], *fusion)
         hits = [Hit(n, round(score, 6), *snippet(self.text(n), known)) for n, score in best[:topn]]
         return Results(hits, notes)
 
@@ -255,11 +259,11 @@ class Index:
 
 
 def fuse(
-    vectors: list[tuple[int, float]], words: list[tuple[int, float]], k: float = FUSION_K, share: float = VECTOR_SHARE
+    vectors: list[tuple[int, float]], words: list[tuple[int, float]], k: float, share: float
 ) -> list[tuple[int, float]]:
     """Combine two rankings by reciprocal rank fusion.
 
-    >>> [document for document, _ in fuse([(1, 0.9), (2, 0.8)], [(2, 7.0), (3, 1.0)])]
+    >>> [document for document, _ in fuse([(1, 0.9), (2, 0.8)], [(2, 7.0), (3, 1.0)], k=20, share=0.3)]
     [2, 3, 1]
     """
     scores: dict[int, float] = {}
