@@ -108,6 +108,20 @@ def test_python_sees_arguments_and_the_command_line_flags(command: str, shown: s
 
 
 @pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("map vectors -o", "firth: -o needs a value: see firth map --help"),
+        ("associate vectors --attributes a.txt", "firth: --attributes needs 2 values: see firth associate --help"),
+        ("datasets list --all", "firth: unknown option --all: see firth datasets list --help"),
+        ("neighbors vectors tea --topn few", "firth: --topn must be an integer: see firth neighbors --help"),
+        ("similarity vectors tea", "firth: missing W2: see firth similarity --help"),
+    ],
+)
+def test_mistakes_on_the_command_line_name_the_verb(firth: Callable[..., Any], command: str, shown: str) -> None:
+    firth(*command.split()).complains(shown)
+
+
+@pytest.mark.parametrize(
     ("command", "name", "value", "shown"),
     [
         ("train x --dim 5", "vector_size", None, "--dim"),

@@ -6,7 +6,7 @@ import importlib
 import shlex
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -100,26 +100,25 @@ def _run(arguments: list[str]) -> int:
             # A verb without arguments prints its help.
             print(context.get_help())
             return 0
-        message, hint = usage_error(error)
+        message, hint = usage_error(error, _verb(arguments)[0])
     _complain(message, hint, as_json="--json" in arguments)
     return 2
 
 
-def _parameters(arguments: list[str]) -> list[Any]:
-    """Return the parameters of the verb in a command."""
-    command: Any = typer.main.get_command(app)
+def _verb(arguments: list[str]) -> tuple[str, list[Any]]:
+    """Return the verb of a command, such as ``firth datasets list``, and its parameters."""
+    name, command = "firth", cast(Any, typer.main.get_command(app))
     for argument in arguments:
-        if not getattr(command, "commands", None):
-            break
-        command = command.commands.get(argument, command)
-    return list(command.params)
+        if argument in getattr(command, "commands", ()):
+            name, command = f"{name} {argument}", command.commands[argument]
+    return name, list(command.params)
 
 
 def _can_resume(arguments: list[str]) -> bool:
     """Return whether the interrupted command can be resumed; a stream always resumes by itself."""
     typed = {argument.partition("=")[0] for argument in _flags(arguments)}
     return not typed & {"--stream", "--dry-run"} and any(
-        "--resume" in parameter.opts for parameter in _parameters(arguments)
+        "--resume" in parameter.opts for parameter in _verb(arguments)[1]
     )
 
 
@@ -129,7 +128,7 @@ _OTHER_NAMES = {"C": "cost", "n_jobs": "workers", "random_state": "seed"}
 
 def spelling(arguments: list[str]) -> Callable[[str, str | None], str]:
     """Return a function that spells a Python option the way the user of this command line types it."""
-    parameters = {parameter.name: parameter for parameter in _parameters(arguments)}
+    parameters = {parameter.name: parameter for parameter in _verb(arguments)[1]}
     typed = {argument.partition("=")[0].replace("-", "_") for argument in _flags(arguments)}
 
     def spell(name: str, value: str | None) -> str:

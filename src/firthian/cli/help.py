@@ -250,6 +250,7 @@ _WORDINGS = (
     (r"No such option: (\S+).*", r"unknown option \1"),
     (r"Got unexpected extra argument\S* \((.*)\)", r"unexpected argument \1"),
     (r"Option '(\S+)' requires an argument", r"\1 needs a value"),
+    (r"Option '(\S+)' requires (\d+) arguments", r"\1 needs \2 values"),
     (r"Option '(\S+)' does not take a value", r"\1 takes no value"),
     (r"Input should be greater than or equal to", "must be at least"),
     (r"Input should be less than or equal to", "must be at most"),
@@ -258,14 +259,14 @@ _WORDINGS = (
 )
 
 
-def usage_error(error: Any) -> tuple[str, str]:
-    """Return what is wrong with a command line, and a hint, from an error of typer."""
-    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+def usage_error(error: Any, verb: str) -> tuple[str, str]:
+    """Return what is wrong with the command line of a verb, and a hint, from an error of typer."""
+    parameter = getattr(error, "param", None)
     message, close = str(error.message).rstrip("."), getattr(error, "possibilities", None)
     for theirs, ours in _WORDINGS:
         message = re.sub(theirs, ours, message)
     if parameter is not None:
         name = _argument(parameter).strip("[.]") if parameter.param_type_name == "argument" else parameter.opts[-1]
         message = f"missing {name}" if type(error).__name__ == "MissingParameter" else f"{name} {message}"
-    help = f"see {context.command_path if context is not None else 'firth'} --help"
+    help = f"see {verb} --help"
     return message, f"did you mean {', '.join(close)}? ({help})" if close else help
