@@ -107,6 +107,7 @@ within a factor of 1.5.
 
 {stochastic}
 {batches}
+{batches_held_out}
 ## Two halves of a text
 
 Documents alternate between the halves, which share one vocabulary; {halves_sweeps} sweeps; the halves are aligned by
@@ -172,6 +173,7 @@ def write_page(study: Study, data: Data) -> None:
             kernel=bayes_kernel.page(study),
             analogies=bayes_text.analogy_table(study),
             batches=_batches(study.rows),
+            batches_held_out=bayes_negatives.batches_page(study),
             small_dimension=bayes_stochastic.DIMENSION,
             batch=bayes_stochastic.BATCH_TOKENS,
             stochastic=bayes_stochastic.page(study),
@@ -230,16 +232,18 @@ def claims(rows: dict[str, Any]) -> str:
             for found in synthetic
         ]
         lines.append(
-            f"*The bound is highest at the true dimension*: among the dimensions the thesis tried, at "
+            f"*The bound is highest at the true dimension*: {_held(set(coarse) == {bayes_synthetic.TRUE})}; among the "
+            f"dimensions the thesis tried, at "
             f"{', '.join(map(str, coarse))} with our seeds; among all we tried, within one of it for {near} of {len(best)} "
             f"seeds (highest at {', '.join(map(str, best))}: fewer dimensions can match the signs of a product of ten). "
-            f"*ARD keeps about ten dimensions for every d > 10*: {min(live)} to {max(live)}."
+            f"*ARD keeps about ten dimensions for every d > 10*: "
+            f"{_held(max(abs(d - bayes_synthetic.TRUE) for d in live) < 2)}, {min(live)} to {max(live)}."
         )
     for found in synthetic[:1]:
         left = [(row["history"][-1] - row["history"][24]) / (row["history"][-1] - row["history"][0]) for row in found]
         lines.append(
-            f"*It converges in 20 to 25 sweeps*: sweeps 26 to 100 add {100 * min(left):.1f} to {100 * max(left):.1f} % of "
-            "the gain."
+            f"*It converges in 20 to 25 sweeps*: {_held(max(left) < 0.05)}; sweeps 26 to 100 add {100 * min(left):.1f} "
+            f"to {100 * max(left):.1f} % of the gain."
         )
     sweeps = next((found for key, found in rows.items() if key.startswith("sweeps/rotated, 17")), None)
     if sweeps:
@@ -252,9 +256,10 @@ def claims(rows: dict[str, Any]) -> str:
     few = {key.split("/")[1]: row for key, row in rows.items() if key.startswith("few words/")}
     if few:
         found = ", ".join(f"{row['live']} on {text}" for text, row in few.items())
+        verdict = "holds" if all(row["live"] == bayes_text.MANY_DIMENSIONS for row in few.values()) else "holds in part"
         lines.append(
-            f"*ARD is of little use on text with few dimensions* (section 7.2): with {bayes_text.FEW_WORDS} words and "
-            f"{bayes_text.MANY_DIMENSIONS} dimensions it has some to switch off; live are {found}."
+            f"*ARD is of little use on text with few dimensions* (section 7.2): {verdict}; with {bayes_text.FEW_WORDS} words "
+            f"and {bayes_text.MANY_DIMENSIONS} dimensions it has some to switch off; live are {found}."
         )
     full, batches, skip = (rows.get(key) for key in ("tables/bayes", "batches/whole text", "tables/word2vec"))
     if full and skip:
@@ -271,7 +276,9 @@ def claims(rows: dict[str, Any]) -> str:
             ("syntactic", [n for n in known if "gram" in n]),
         ):
             wins = sum(skip["sections"][name] > full["sections"][name] for name in names)
-            lines.append(f"*word2vec is better at {kind} analogies*: in {wins} of {len(names)} sections.")
+            lines.append(
+                f"*word2vec is better at {kind} analogies*: {_held(2 * wins > len(names))}, in {wins} of {len(names)} sections."
+            )
     printed = [row for key, row in rows.items() if key.startswith("batches/small, Algorithm 3")]
     same, ours = (
         rows.get(f"batches/small, {name}")
@@ -291,17 +298,22 @@ def claims(rows: dict[str, Any]) -> str:
     if halves:
         found = halves["correlations"]["squared distance and trace"]["at equal count"]
         lines.append(
-            f"*A density says more than a point*: where the model is less certain, two halves of a text differ more, even at "
-            f"equal count (rank correlation {found['value']:.2f}); trace and count correlate "
+            f"*A density says more than a point*: {_held(found['ci95'][0] > 0)}; where the model is less certain, two halves "
+            f"of a text differ more, even at equal count (rank correlation {found['value']:.2f}); trace and count correlate "
             f"at {halves['trace and count']:.2f}."
         )
     baseline, with_vectors = rows.get("chunking/baseline"), rows.get("chunking/bayes")
     if baseline and with_vectors:
         lines.append(
-            f"*Vectors help chunking a little*: F1 {100 * with_vectors['f1']:.2f} versus {100 * baseline['f1']:.2f} "
-            "with words and tags alone. *Brown clusters help more*: see [chunking](chunking.md)."
+            f"*Vectors help chunking a little*: {_held(with_vectors['f1'] > baseline['f1'])}, "
+            f"F1 {100 * with_vectors['f1']:.2f} versus {100 * baseline['f1']:.2f} with words and tags alone. "
+            "*Brown clusters help more*: see [chunking](chunking.md)."
         )
     return "".join(f"* {line}\n" for line in lines)
+
+
+def _held(true: bool) -> str:
+    return "holds" if true else "does not hold"
 
 
 def main(given: Sequence[str] | None = None) -> None:

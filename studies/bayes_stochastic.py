@@ -26,8 +26,10 @@ CHOICES: dict[str, dict[str, Any]] = {
     "Algorithm 3, niter = 5": {**PRINTED, "inner": 5},
     "Algorithm 3, niter = 5, tau = -0.7": {**PRINTED, "inner": 5, "tau": -0.7},
     "bayes-svi, one round": {"inner": 1},
+    "bayes-svi, two rounds": {"inner": 2},
     "bayes-svi": {},
-    "bayes-svi, four rounds": {"inner": 4},
+    "bayes-svi, two rounds, batches of 40,000": {"inner": 2, "batch_tokens": 40_000},
+    "bayes-svi, batches of 40,000": {"batch_tokens": 40_000},
     "bayes-svi, uniform negative events, k = 2": {"negative": 2.0, "ns_exponent": 0.0},
 }
 QUICK = ("full sweeps", "Algorithm 3, niter = 5", "bayes-svi")
@@ -37,7 +39,7 @@ def on_small(data: Data, recipe: str = "bayes-svi", **options: Any) -> ft.Vector
     """Learn from the small text."""
     counting = {**data.counting, "min_count": 20}
     if recipe == "bayes-svi":
-        options["batch_tokens"] = BATCH_TOKENS
+        options = {"batch_tokens": BATCH_TOKENS, **options}
     return ft.train(str(data.small), recipe, vector_size=DIMENSION, counting=counting, **options)
 
 
