@@ -45,6 +45,8 @@ def test_it_shows_what_it_promises(shown: tuple[dict[str, Any], list[Any]]) -> N
     assert near > far + 0.3
     assert "violin" in [value for value in values if isinstance(value, str)]
     assert all(topic_of[one] == topic_of[two] for one, two, _, _ in names["counts"].strongest_pairs(topn=5))
+    assert names["found"].notes == ["'cofee' is not known: searched for 'coffee'"]
+    assert all({topic_of.get(word) for word in hit.snippet.split()} & {"drinks"} for hit in names["found"])
     assert names["scores"].to_dict()["similarity"]["topics"]["spearman"] > 0.5
     assert {"model/tokenizer.json", "model/README.md", "projector/vectors.tsv"} <= set(names["written"])
     assert values[-1] is True
