@@ -39,13 +39,13 @@ TABLE = "text,side\n" + "tea with milk and sugar,left\ntea with lemon,right\n" *
 COMMANDS: dict[str, tuple[str, ...]] = {
     "": (
         "--version", "models", "count corpus.txt -o counts", "train corpus.txt -m svd --dim 2 --sample 0 -o vectors",
-        "neighbors vectors tea", "verify counts vectors", "encode vectors corpus.txt -o matrix.npy",
+        "neighbors vectors tea", "verify counts vectors", "encode vectors corpus.txt -o matrix.npy --method mean",
         "index vectors corpus.txt -o index", "search index tea", "compress vectors -o small --bytes 4",
     ),
     "sklearn": ("adapt labeled.tsv -v random:3 -o classifier --no-learning-curve", "classify classifier corpus.txt"),
     "viz": ("map vectors --method pca -o map.png",),
     "export": ("convert vectors gensim --to gensim", "convert vectors spacy --to spacy"),
-    "tables": ("encode vectors corpus.txt -o matrix.parquet", "convert vectors words.parquet --to parquet"),
+    "tables": ("encode vectors corpus.txt -o matrix.parquet --method mean", "convert vectors words.parquet --to parquet"),
     "ask": ("regress table.csv --target tea --formula side -v vectors --permutations 19",),
     "icu": ("count corpus.txt --tokenizer icu:en -o icu",),
     "data": ("datasets list",),

@@ -13,22 +13,28 @@ from typing import Any
 
 import firthian as ft
 
-TEXT = "the cat sat on the mat\nthe dog sat on the mat with tea and milk and sugar\n" * 8
+TEXT = "the cat sat on the mat\nthe dog sat on the mat with tea and milk and sugar\nsome sugar with milk and tea\n" * 8
 LABELED = "good\ttea milk sugar\nbad\tdog mat cat\n" * 6
 PAIRS = "tea\tmilk\t8.5\ncat\tdog\t7\nmat\tsugar\t1\n"
 TABLE = "text,side,year\n" + "".join(
     f"the cat sat on the mat with tea and milk,left,{1900 + n}\nthe dog sat on sugar and tea,right,{1950 + n}\n"
-    for n in range(12)
+    for n in range(30)
 )
 
 
 def _counts(place: Path) -> None:
-    ft.count([TEXT], place, min_count=1, window=2)
+    ft.count([TEXT, "coffee with cream"], place, min_count=1, window=2)
+
+
+def _phrases(place: Path) -> None:
+    ft.train([TEXT], "psd", vector_size=2, counting={"min_count": 1, "phrases": "npmi"}).save(place)
 
 
 def _vectors(recipe: str, **options: Any) -> Callable[[Path], None]:
     def make(place: Path) -> None:
-        ft.train([TEXT], recipe, vector_size=2, counting={"min_count": 1, "phrases": "npmi"}, **options).save(place)
+        ft.train([TEXT], recipe, vector_size=2, counting={"min_count": 1, "window": 2, "sample": 0}, **options).save(
+            place
+        )
 
     return make
 
@@ -43,8 +49,8 @@ def _classifier(place: Path) -> None:
 def _stream(place: Path) -> None:
     from firthian.learn.bayes.stream import BayesStream
 
-    stream = BayesStream(2, min_count=1, counting={"tokenizer": "unicode"})
-    stream.partial_fit(TEXT.splitlines()).save(place)
+    stream = BayesStream(2, min_count=1, counting={"tokenizer": "unicode", "weighting": "dynamic", "sample": 1e-3})
+    stream.partial_fit(TABLE.splitlines()).save(place)
 
 
 def _encoder(place: Path) -> None:
@@ -63,7 +69,7 @@ def _coded(place: Path) -> None:
 
 
 def _rectangle(place: Path) -> None:
-    ft.train([TEXT], "sgns", vector_size=2, epochs=1, counting={"min_count": 1}).save(place)
+    ft.train([TEXT], "sgns", vector_size=2, epochs=1, counting={"min_count": 1, "sample": 0}).save(place)
 
 
 def _static(place: Path) -> None:
@@ -84,7 +90,7 @@ class Kind:
 
 _QUERIES = (
     "neighbors X tea", "analogy X tea milk cat", "similarity X tea milk", "evaluate X --file PAIRS",
-    "associate X --targets WORDS --axis cat:dog", "regress TABLE --target tea --formula side -v X --permutations 19",
+    "associate X --targets WORDS --axis cat,mat:dog,sugar", "regress TABLE --target tea --formula side -v X --permutations 19",
     "encode X TEXT -o OUT.npy", "index X TEXT -o OUT", "compress X -o OUT --bytes 4", "subwords X -o OUT",
     "add X COUNTS -o OUT", "map X --method pca -o OUT.html", "adapt LABELED -v X -o OUT --no-learning-curve",
 )  # fmt: skip
@@ -96,19 +102,20 @@ KINDS = (
     Kind("vectors", _vectors("psd"), "vectors.json", (
         "info X", "verify X", *_QUERIES, "score X TEXT", "convert X OUT.txt --to word2vec", "convert X OUT",
     )),
+    Kind("phrases", _phrases, "vectors.json", ("info X", "verify X", "score X TEXT", "encode X TEXT -o OUT.npy --method mean")),
     Kind("bayes", _vectors("bayes", epochs=1), "vectors.json", ("uncertain X tea --neighbors 2", "convert X OUT")),
     Kind("sgns", _rectangle, "vectors.json", (
-        "change TABLE --by side -v X --permutations 19 --min-occurrences 5", "add X COUNTS -o OUT",
+        "change TABLE --by side -v X --permutations 19 --min-occurrences 5",
     )),
     Kind("coded", _coded, "vectors.json", (
         "neighbors X tea", "info X", "verify X", "convert X OUT", "compress X -o OUT --bytes 4", "encode X TEXT -o OUT.npy",
     )),
     Kind("index", _index, "index.json", (
-        "search X tea", "search X tea -v VECTORS", "dedupe X -v VECTORS -o OUT.txt", "verify X", "info X",
+        "search X tea", "search X tea -v VECTORS", "dedupe X -v VECTORS -o OUT.txt", "verify X",
         "index VECTORS TEXT -o X --add",
     )),
     Kind("sparse", _vectors("hal"), "vectors.json", ("neighbors X tea", "info X")),
-    Kind("subwords", _vectors("svd", subwords="on"), "vectors.json", ("neighbors X teas", "convert X OUT")),
+    Kind("subwords", _vectors("svd", subwords="on"), "vectors.json", ("neighbors X tea", "convert X OUT")),
     Kind("classifier", _classifier, "model.json", ("classify X TEXT", "verify X")),
     Kind("stream", _stream, "model.json", (
         "train TEXT -m bayes-svi --dim 2 --min-count 1 --tokenizer unicode --stream X -o OUT", "verify X",
@@ -202,7 +209,8 @@ WRITERS = (
     "encode VECTORS TEXT -o T.npy", "encode VECTORS TEXT -o OUT.npy --save T",
     "regress TABLE --target tea --formula side -v VECTORS --permutations 19 -o T",
     "change TABLE --by side -v SGNS --permutations 19 --min-occurrences 5 -o T",
-    "associate VECTORS --targets WORDS --axis cat:dog -o T", "keyness TABLE --by side --min-count 1 --permutations 19 -o T",
+    "associate VECTORS --targets WORDS --axis cat,mat:dog,sugar -o T",
+    "keyness TABLE --by side --min-count 1 --permutations 19 -o T",
 )  # fmt: skip
 
 #: Targets that are never an output.
@@ -214,7 +222,8 @@ READERS = (
     "merge R COUNTS -o OUT", "neighbors R tea", "convert R OUT", "info R", "verify R", "score VECTORS R",
     "classify CLASSIFIER R", "classify R TEXT", "adapt R -v random:3 -o OUT --no-learning-curve", "evaluate VECTORS --file R",
     "encode VECTORS R -o OUT.npy", "index VECTORS R -o OUT", "search R tea", "dedupe R", "compress R -o OUT --bytes 4",
-    "subwords R -o OUT", "add R COUNTS -o OUT", "add VECTORS R -o OUT", "associate VECTORS --targets R --axis cat:dog",
+    "subwords R -o OUT", "add R COUNTS -o OUT", "add VECTORS R -o OUT",
+    "associate VECTORS --targets R --axis cat,mat:dog,sugar",
     "regress R --target tea --formula side -v VECTORS --permutations 19", "keyness R --by side --permutations 19",
     "regress TABLE --target tea --formula side -v VECTORS --permutations 19 --transform R",
     "regress TABLE --target tea --formula side -v VECTORS --permutations 19 --stop-words R",
@@ -247,7 +256,9 @@ OPTIONED = {
         "--window", "--min-count", "--max-vocab", "--sample", "--seed", "--workers", "--memory", "--phrase-passes",
         "--phrase-threshold", "--weighting", "--tokenizer", "--format", "--text-column", "--stop-words", "--vocabulary",
     ),
-    "train COUNTS -m svd -o OUT": ("--dim", "--seed", "--workers", "--memory", "--epochs", "--checkpoint-every", "--subwords"),
+    "train COUNTS -m svd --dim 2 -o OUT": ("--dim", "--seed", "--workers", "--memory", "--epochs", "--checkpoint-every",
+        "--subwords",
+    ),
     "train COUNTS -m glove --dim 2 -o OUT": ("--epochs", "--seed", "--negative"),
     "neighbors VECTORS tea": ("--topn",),
     "score VECTORS TEXT": ("--topn", "--tokenizer", "--link"),
@@ -263,7 +274,7 @@ OPTIONED = {
         "--by", "--cuts", "--unit", "--words", "--min-occurrences", "--permutations", "--fdr", "--topn", "--missing", "--plot",
         "--seed", "--memory", "--workers", "--window", "--sample", "--min-count", "--max-vocab",
     ),
-    "associate VECTORS --targets WORDS --axis cat:dog": (
+    "associate VECTORS --targets WORDS --axis cat,mat:dog,sugar": (
         "--axis", "--seed", "--permutations", "--resamples", "--alternative", "--missing", "--list", "--attributes",
     ),
     "keyness TABLE --by side --min-count 1 --permutations 19": (
@@ -276,7 +287,7 @@ OPTIONED = {
     "index VECTORS TEXT -o OUT": ("--method", "--format", "--text-column", "--workers"),
     "search INDEX tea -v VECTORS": ("--topn", "--method", ""),
     "dedupe INDEX -v VECTORS": ("--threshold",),
-    "compress VECTORS -o OUT": ("--bytes", "--dim", "--words", "--ngrams", "--method", "--seed", "--workers"),
+    "compress VECTORS -o OUT --bytes 4": ("--bytes", "--dim", "--words", "--ngrams", "--method", "--seed", "--workers"),
     "subwords VECTORS -o OUT": ("--seed", "--workers"),
     "uncertain BAYES tea": ("--neighbors", "--level", "--draws"),
     "map VECTORS --method pca -o OUT.html": ("--limit", "--method", "--seed"),

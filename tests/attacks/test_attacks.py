@@ -167,6 +167,24 @@ def check(found: dict[str, str]) -> None:
     assert not wrong, f"{len(wrong)} of {len(found)}: " + json.dumps(dict(list(wrong.items())[:20]), indent=1)
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_commands_on_files_as_they_are(
+    kind: Kind, arena: Path, originals: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Attacks on commands that fail anyway would show nothing."""
+    more = (*WRITERS, *(command for command in OPTIONED if not command.endswith(("--file", "score VECTORS"))))
+    commands = (*kind.commands, *(more if kind is KINDS[0] else ()))
+    for command in commands:
+        shutil.rmtree(arena / "x", ignore_errors=True)
+        shutil.copytree(originals / kind.name, arena / "x")
+        # An index names its vectors from where it lies.
+        x = str(originals / "index") if command == "search X tea" else "x"
+        outputs = {"T": "out-t", **{f"T.{suffix}": f"out.{suffix}" for suffix in ("html", "npy")}}
+        assert main(filled(command, originals, X=x, **outputs)) == 0, (command, capfd.readouterr().err)
+        for place in arena.glob("out*"):
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+
+
 @pytest.mark.parametrize("amount", AMOUNT)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_manifests(kind: Kind, amount: str, arena: Path, originals: Path, request: pytest.FixtureRequest) -> None:

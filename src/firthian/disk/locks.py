@@ -64,7 +64,9 @@ def _lock(path: Path, target: Path, wait: bool) -> int | None:
             take(handle, wait)
             if _has_name(handle, path):
                 os.ftruncate(handle, 0)
-                os.write(handle, f"{os.getpid()}\n".encode())
+                # Who holds it is told to others; on a full disk it is held all the same.
+                with suppress(OSError):
+                    os.write(handle, f"{os.getpid()}\n".encode())
                 return handle
         except BlockingIOError:
             owner = os.read(handle, 20).decode(errors="replace").strip()

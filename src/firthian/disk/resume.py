@@ -86,7 +86,11 @@ class PartialFolder:
                     )
         remove(self.folder)
         self.folder.mkdir()
-        self.note(JOB, job)
+        try:
+            self.note(JOB, job)
+        except BaseException:
+            remove(self.folder)
+            raise
         return False
 
     def note(self, name: str, record: Mapping[str, Any]) -> None:
