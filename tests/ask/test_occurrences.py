@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firthian.ask.occurrences import _index
+from firthian.ask import occurrences
+from firthian.ask.occurrences import Occurrences, _index
 from firthian.ask.rows import RowProblem
+from firthian.ask.slices import slices_of
+from firthian.errors import BudgetError
 from firthian.kernels.change import context_sums, unit_scores
+from firthian.runtime.run import Run
 from tests.reference import change as slow
 
 
@@ -65,3 +69,10 @@ def test_a_prior_worth_many_events_holds_a_row():
     problem = RowProblem(contexts, np.full(60, 1 / 60), 5.0, prior, counts / counts.sum())
     near, far = (np.linalg.norm(problem.solve(counts, events) - prior) for events in (1e4, 1.0))
     assert near < 0.05 * far
+
+
+def test_text_that_does_not_fit_in_memory_is_refused(monkeypatch):
+    slices = slices_of([["a b c a b"] * 200, ["b c a"] * 200], None, None, None)
+    monkeypatch.setattr(occurrences, "BYTES", 1e6)
+    with pytest.raises(BudgetError, match="comparing these documents needs about"):
+        Occurrences.read(slices, {"min_count": 1, "window": 2}, None, Run(budget=10**9))

@@ -19,11 +19,15 @@ from firthian.counts.settings import WindowSettings
 from firthian.counts.streams import LONGEST_STREAM
 from firthian.counts.tokens import Tokens
 from firthian.errors import FirthianError
+from firthian.runtime.memory import check_fits
 from firthian.runtime.run import Run
 from firthian.text.vocabulary import Vocabulary
 
 #: Occurrences added to those of a context in a unit and to those expected, and the largest weight of a context.
 SMOOTHING, MOST_BALANCE = 5.0, 4.0
+
+#: The memory of a token: its word, its place in the index of words, its document and its unit.
+BYTES = 17.0
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Occurrences:
                 tokens.vocabulary = Vocabulary(words.words, counts)
             group, *more = tokens.groups(group_tokens=LONGEST_STREAM)
             ids, record = group.stream, tokens.record
+        needed = BYTES * ids.size + 4.0 * slices.unit_slices.size * len(tokens.vocabulary)
+        check_fits("comparing these documents", needed, run.budget, "compare fewer documents", "raise `min_count`")
         if more:
             raise FirthianError("a corpus of more than two billion tokens", hint="compare fewer documents")
         ends = ids == -1
