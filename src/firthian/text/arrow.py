@@ -172,8 +172,8 @@ def unreadable(source: str, what: str) -> FirthianError:
 
 
 @contextmanager
-def errors(source: str, told: Callable[[str, str], FirthianError] = _damaged) -> Iterator[None]:
-    """Raise errors of the libraries that read tables as one line; ``told`` makes it."""
+def errors(source: str, as_error: Callable[[str, str], FirthianError] = _damaged) -> Iterator[None]:
+    """Raise errors of the libraries that read tables as one line, made by ``as_error``."""
     try:
         yield
     except FirthianError:
@@ -185,4 +185,4 @@ def errors(source: str, told: Callable[[str, str], FirthianError] = _damaged) ->
         known = isinstance(error, OSError | UnicodeDecodeError | MemoryError | OverflowError)
         if not known and library not in ("pyarrow", "duckdb", "_duckdb", "polars"):
             raise
-        raise told(source, (str(error).strip() or type(error).__name__).partition("\n")[0]) from error
+        raise as_error(source, (str(error).strip() or type(error).__name__).partition("\n")[0]) from error

@@ -134,11 +134,11 @@ def _peeked(
     """Return the first row of a file, and a function that reads all; its first call continues, as standard input must."""
     rows = read_rows(path)
     first = next(rows, None)
-    begun = [rows]
+    opened = [rows]
 
     def again() -> Iterator[tuple[int, Any]]:
-        if not begun:
+        if not opened:
             return read_rows(path)
-        return chain([] if first is None else [first], begun.pop())
+        return chain([] if first is None else [first], opened.pop())
 
     return first, again

@@ -96,15 +96,15 @@ def words(state: ExplorerState, prefix: Prefix = "", topn: Topn = 12, model: Mod
     chosen = state.model(model)
     wanted = folded(prefix)
     known = chosen.vectors().vocabulary.words
-    begun: list[str] = []
+    starting: list[str] = []
     within: list[str] = []
     # Words are sorted by frequency, so the first matches are the best.
     for word, plain in zip(known, chosen.folded(), strict=True):
         if wanted in plain:
-            (begun if plain.startswith(wanted) else within).append(word)
-            if len(begun) == topn:
+            (starting if plain.startswith(wanted) else within).append(word)
+            if len(starting) == topn:
                 break
-    return {"prefix": prefix, "words": [*begun, *within][:topn]}
+    return {"prefix": prefix, "words": [*starting, *within][:topn]}
 
 
 def neighbors(state: ExplorerState, word: Word, topn: Topn = 20, model: ModelName = "") -> dict[str, Any]:

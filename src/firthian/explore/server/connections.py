@@ -71,10 +71,10 @@ def connection_class(seconds: float = SECONDS_FOR_HEAD, most: int = MOST_CONNECT
         def send_400_response(self, message: str) -> None:
             error = sys.exc_info()[1]
             status = getattr(error, "error_status_hint", 400)
-            told = {"error": "the request is too long", "hint": "ask for less at once"}
+            answer = {"error": "the request is too long", "hint": "ask for less at once"}
             if status != 431:
-                status, told = 400, {"error": "this is not a valid request", "hint": "see /api/openapi.json"}
-            body = json.dumps(told).encode()
+                status, answer = 400, {"error": "this is not a valid request", "hint": "see /api/openapi.json"}
+            body = json.dumps(answer).encode()
             headers = [
                 ("content-type", "application/json"),
                 ("connection", "close"),

@@ -111,7 +111,7 @@ class BayesStream:
         self.undecodable_bytes += number
 
     @property
-    def begun(self) -> bool:
+    def started(self) -> bool:
         """Whether anything has been learned."""
         return self._stream.batches > 0
 
@@ -136,7 +136,7 @@ class BayesStream:
         totals = {word: self._totals.get(word, 0) + number for word, number in seen}
         known = [word for word, number in totals.items() if number >= self.options["min_count"]]
         fresh = [word for word in known if word not in self._words]
-        if not self.begun and len(fresh) < self.options["vector_size"]:
+        if not self.started and len(fresh) < self.options["vector_size"]:
             raise FirthianError(
                 f"the first batch has {len(fresh)} words that occur {self.options['min_count']} times, fewer than the "
                 f"{self.options['vector_size']} dimensions",
@@ -193,7 +193,7 @@ class BayesStream:
         return ordered
 
     def _check_begun(self) -> None:
-        if not self.begun:
+        if not self.started:
             raise FirthianError("nothing has been learned yet", hint="call partial_fit with documents first")
 
     def _counting_record(self) -> dict[str, Any]:
@@ -382,7 +382,7 @@ def _follow(
             stop.check()
     finally:
         stop.patient = True
-        if unsaved and stream.begun:
+        if unsaved and stream.started:
             stream.save(target, force=True)
     if stream.tokens == tokens_before and stream.repeated_batches:
         raise FirthianError(f"{target} has already learned this text", hint="pass new documents")
