@@ -74,13 +74,13 @@ def run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
     return done.stdout
 
 
-def tracked() -> list[str]:
-    """List the files of the last commit that packages are made of."""
-    names = run("git", "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+def tracked(commit: str) -> list[str]:
+    """List the files of a commit that packages are made of."""
+    names = run("git", "ls-tree", "-r", "--name-only", commit).splitlines()
     return [name for name in names if not name.startswith(UNPACKED)]
 
 
-def build() -> tuple[Path, Path]:
+def build(commit: str) -> tuple[Path, Path]:
     """Build both packages in two places, with other permissions and times; return the wheel and the source package."""
     shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir(parents=True)
@@ -89,7 +89,7 @@ def build() -> tuple[Path, Path]:
         with tempfile.TemporaryDirectory() as name:
             before = os.umask(mask)
             (Path(name) / f"source{mask}").mkdir()
-            run("git", "archive", "--output", Path(name) / "source.tar", "HEAD")
+            run("git", "archive", "--output", Path(name) / "source.tar", commit)
             with tarfile.open(Path(name) / "source.tar") as archive:
                 archive.extractall(Path(name) / f"source{mask}", filter="data")
             os.umask(before)
@@ -106,9 +106,9 @@ def build() -> tuple[Path, Path]:
     return wheel, source
 
 
-def check_contents(wheel: Path, source: Path) -> None:
+def check_contents(wheel: Path, source: Path, commit: str) -> None:
     """Raise if a package misses a file, or has one too many."""
-    names = tracked()
+    names = tracked(commit)
     with tarfile.open(source) as archive:
         packed = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()} - {"PKG-INFO"}
     _same("the source package", set(names), packed)
@@ -171,8 +171,10 @@ def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = {name: needs for name, needs in project["optional-dependencies"].items() if name not in DEVELOPMENT}
     chosen = list(extras) if asked == "all" else [] if asked == "none" else asked.split(",")
-    wheel, source = build()
-    check_contents(wheel, source)
+    # Named once: others may commit meanwhile.
+    commit = run("git", "rev-parse", "HEAD").strip()
+    wheel, source = build(commit)
+    check_contents(wheel, source, commit)
     for extra in ("", *chosen):
         found = try_alone(wheel, extra, extras.get(extra, []))
         print(
