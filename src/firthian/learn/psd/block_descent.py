@@ -63,6 +63,7 @@ class _Iterate:
     loss: float
 
 
+@dataclass
 class BlockDescent:
     """Alternates between filling in and taking the nearest matrix; the weighted loss never rises.
 
@@ -72,29 +73,23 @@ class BlockDescent:
     their mean with ``center``: all words share one direction, and without it similarities are clearer.
     """
 
-    def __init__(
-        self,
-        iterations: Annotated[
-            int | str, Option("iterations of block descent; auto: until the loss converges", low=1, words=("auto",))
-        ] = 4,
-        ridge: Annotated[float, Option("Tikhonov mu of the core, subtracted from every eigenvalue", low=0)] = 0.0,
-        eigenvalue_power: EigenvaluePower = 0.5,
-        step: Annotated[
-            float, Option("step length; 1 is the paper's, longer ones converge faster", low=0.1, high=2)
-        ] = 1.9,
-        center: Annotated[bool, Option("subtract the mean from every vector")] = True,
-        band_ridges: Annotated[
-            str, Option("mu of each band of words outside the core, rarest last; 0: unregularized")
-        ] = "2,4,8",
-        unseen_weight: UnseenWeight = DEFAULT_UNSEEN_WEIGHT,
-        start: Annotated[
-            str, Option("X_0 of unseen pairs: seen is 0, paper is log(kappa)/2", choices=("seen", "paper"))
-        ] = "seen",
-    ) -> None:
-        self.start = start
-        self.iterations, self.ridge, self.step = iterations, ridge, step
-        self.eigenvalue_power, self.center = eigenvalue_power, center
-        self.band_ridges, self.unseen_weight = read_ridges(band_ridges), unseen_weight
+    iterations: Annotated[
+        int | str, Option("iterations of block descent; auto: until the loss converges", low=1, words=("auto",))
+    ] = 4
+    ridge: Annotated[float, Option("Tikhonov mu of the core, subtracted from every eigenvalue", low=0)] = 0.0
+    eigenvalue_power: EigenvaluePower = 0.5
+    step: Annotated[float, Option("step length; 1 is the paper's, longer ones converge faster", low=0.1, high=2)] = 1.9
+    center: Annotated[bool, Option("subtract the mean from every vector")] = True
+    band_ridges: Annotated[str, Option("mu of each band of words outside the core, rarest last; 0: unregularized")] = (
+        "2,4,8"
+    )
+    unseen_weight: UnseenWeight = DEFAULT_UNSEEN_WEIGHT
+    start: Annotated[
+        str, Option("X_0 of unseen pairs: seen is 0, paper is log(kappa)/2", choices=("seen", "paper"))
+    ] = "seen"
+
+    def __post_init__(self) -> None:
+        self._ridges = read_ridges(self.band_ridges)
 
     def solve(self, model: WeightedPMI, dimension: int, run: Run) -> Solution:
         """Fit the core, then the other words; there are at most as many dimensions as positive eigenvalues."""
@@ -105,7 +100,7 @@ class BlockDescent:
             run.progress.start("regressing words", others.size)
             core_ids = np.where(np.arange(words) < model.words, np.arange(words), -1)
             relations = relate(model.counts, others, core_ids, model.scale)
-            ridges = bands(others.size, self.band_ridges)
+            ridges = bands(others.size, self._ridges)
             factor = np.concatenate([factor, regress(relations, factor, ridges, self.unseen_weight, run)])
             stats["unrelated_words"] = int(relations.unrelated.size)
         vectors = factor * (last.values ** (self.eigenvalue_power - 0.5)).astype(np.float32)

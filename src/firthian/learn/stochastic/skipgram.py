@@ -159,6 +159,7 @@ class SkipGram:
         return self._buffers
 
 
+@dataclass
 class StochasticGradient:
     """Passes over a text ``epochs`` times; the rate falls linearly from ``alpha`` to ``min_alpha``, as in word2vec.
 
@@ -169,18 +170,15 @@ class StochasticGradient:
     vectors then follow the current document.
     """
 
-    def __init__(
-        self,
-        epochs: Annotated[int, Option("passes over the text", low=1)] = 5,
-        alpha: Annotated[float, Option("initial learning rate", low=1e-9, high=10)] = 0.025,
-        min_alpha: Annotated[float, Option("final learning rate", low=0, high=10)] = 0.0001,
-        combine: Combine = "u",
-    ) -> None:
-        if min_alpha > alpha:
-            raise FirthianError(
-                f"`min_alpha` must be at most alpha = {alpha:g}, got {min_alpha:g}", hint="lower it or raise `alpha`"
-            )
-        self.epochs, self.alpha, self.min_alpha, self.combine = epochs, alpha, min_alpha, combine
+    epochs: Annotated[int, Option("passes over the text", low=1)] = 5
+    alpha: Annotated[float, Option("initial learning rate", low=1e-9, high=10)] = 0.025
+    min_alpha: Annotated[float, Option("final learning rate", low=0, high=10)] = 0.0001
+    combine: Combine = "u"
+
+    def __post_init__(self) -> None:
+        if self.min_alpha > self.alpha:
+            message = f"`min_alpha` must be at most alpha = {self.alpha:g}, got {self.min_alpha:g}"
+            raise FirthianError(message, hint="lower it or raise `alpha`")
 
     def solve(self, model: SkipGram, dimension: int, run: Run) -> Solution:
         """Train vectors of ``dimension`` numbers."""
