@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import socket
 import time
@@ -10,8 +11,11 @@ from http.client import HTTPResponse
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
+from benchmarks.explore_load import run
+from firthian import Vectors, Vocabulary
 from firthian.explore.server.connections import MOST_CONNECTIONS
 from tests.explore.planted import Served, planted, save
 
@@ -70,6 +74,17 @@ def test_silent_clients_do_not_starve_others(served: Served) -> None:
     finally:
         for client in silent:
             client.close()
+
+
+def test_many_clients_beside_half_open_ones(tmp_path: Path) -> None:
+    """A short form of ``benchmarks.explore_load``: no error, and memory stays what it is."""
+    Vectors(np.eye(600, 8, dtype=np.float32) + 1, Vocabulary([f"word{n}" for n in range(600)])).save(tmp_path / "v")
+    with Served(tmp_path / "v") as server:
+        port, process = urlsplit(server.url).port or 0, server.process.pid
+        found = asyncio.run(run(port, process, clients=50, seconds=2, think=0.2, words=600))
+    assert found["failed"] == 0
+    assert found["answers"] > 100
+    assert found["end_mb"] < found["early_mb"] + 20
 
 
 def test_a_page_is_there(served: Served, tmp_path: Path) -> None:

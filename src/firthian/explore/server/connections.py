@@ -38,7 +38,8 @@ def connection_class(seconds: float = SECONDS_FOR_HEAD, most: int = MOST_CONNECT
             if len(self.connections) > most:
                 idle = [other for other in self.connections if other is not self and other._is_idle]
                 if idle:
-                    min(idle, key=lambda other: other._idle_since).transport.close()
+                    # First of all, those that have never asked anything.
+                    min(idle, key=lambda other: (other.cycle is not None, other._idle_since)).transport.close()
 
         def connection_lost(self, error: Exception | None) -> None:
             if self._deadline is not None:
