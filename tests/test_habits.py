@@ -254,3 +254,31 @@ def test_representations_fit_a_screen(vectors: ft.Vectors) -> None:
     assert len(repr(scores)) < 2000
     assert scores.to_pandas()["name"].tolist() == ["mine"]
     assert len(repr(vectors)) < 80
+
+
+def test_answers_fit_a_screen_too() -> None:
+    random = np.random.default_rng(0)
+    drinks, tools = (
+        ["tea", "coffee", "cup", "mug", "hot", "sugar"],
+        ["mouse", "screen", "keyboard", "click", "disk", "cable"],
+    )
+    rows = [
+        {"text": " ".join(random.choice([*(drinks if row % 2 else tools), "the", "thing"], 12)), "year": 1850 + row % 2}
+        for row in range(60)
+    ]
+    vectors = ft.train(rows, text_column="text", vector_size=4, min_count=1, sample=0)
+    answers = [
+        ft.change(rows, by="year", min_count=1, sample=0, vector_size=4, min_occurrences=5, permutations=50),
+        ft.keyness(rows, by="year", permutations=20),
+        ft.regress(rows, "thing", "year", vectors, permutations=20),
+        ft.associate(vectors, targets=[drinks[:3], tools[:3]], attributes=[drinks[3:], tools[3:]]),
+    ]
+    for answer in answers:
+        assert 100 < len(repr(answer)) < 4000
+        assert len(repr(answer).splitlines()) < 50
+        assert "<table" in answer._repr_html_()
+
+
+def test_an_option_of_change_that_does_not_exist() -> None:
+    with pytest.raises(ft.FirthianError, match="change has no option 'windw': did you mean window"):
+        ft.change(["a b"], ["b a"], windw=3)

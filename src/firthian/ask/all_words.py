@@ -52,7 +52,7 @@ class WordRow:
     nearest: list[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WordRegressions(Result):
     """Which words are used differently, lowest p-value first."""
 

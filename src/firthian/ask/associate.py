@@ -56,7 +56,7 @@ class WordScore:
     ripa: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Association(Result):
     """The answer of an association test."""
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from firthian.ask.occurrences import Occurrences
 from firthian.ask.permutation import Labels, UnitMeans, WordTest, test_word
 from firthian.ask.rows import RowProblem
 from firthian.ask.slices import slices_of
+from firthian.counts.settings import CountSettings
 from firthian.errors import FirthianError, suggest
 from firthian.options import Option, declared
 from firthian.runtime.progress import Progress
@@ -350,7 +352,7 @@ def change(
     ``cuts``; or a corpus per slice. p-values come from permuting documents between the slices, or whole groups of them, by the
     column ``unit`` (such as an author); q-values are Benjamini-Hochberg over the words asked about. ``vectors`` are vectors of
     the recipe ``sgns`` to measure with; without, they are trained on all slices together. ``settings`` are those of
-    ``Comparison``.
+    ``Comparison`` and of ``count``.
 
     >>> import firthian as ft
     >>> old = ["the mouse ate the cheese in the night", "a cat saw the mouse in the barn"] * 20
@@ -360,5 +362,13 @@ def change(
     >>> result["mouse"].q < 0.1
     True
     """
+    own = signature(Comparison).parameters
+    known = [*own, *declared(CountSettings)]
+    for name in settings:
+        if name not in known:
+            raise FirthianError(f"change has no option {name!r}", hint=suggest(name, known))
+    # Settings of counting need no dictionary of their own.
+    counted = {name: settings.pop(name) for name in list(settings) if name not in own}
+    settings["counting"] = {**counted, **(settings.get("counting") or {})}
     comparison = Comparison(*corpora, by=by, cuts=cuts, unit=unit, vectors=vectors, **settings)
     return comparison.ask(words, min_occurrences, permutations, fdr, topn)

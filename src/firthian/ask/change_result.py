@@ -67,7 +67,7 @@ class ChangedWord:
         return [word for word in one if word not in other]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ChangeResult(Result):
     """Words that changed first, by the least distance that is likely (two standard errors below the debiased one); others by p.
 

@@ -39,7 +39,7 @@ class KeyWord:
     q: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Keyness(Result):
     """The words of two groups, strongest first."""
 

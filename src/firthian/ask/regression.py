@@ -48,7 +48,7 @@ class Cell:
     sentences: list[Sentence]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Regression(Result):
     """How the use of a target depends on covariates."""
 

@@ -19,8 +19,8 @@ from firthian.runtime.table import Table, as_text, find_table, visible
 
 PICTURES = (".png", ".svg", ".pdf")
 
-#: The most rows of a table on a page.
-_ROWS = 500
+#: The most rows of a table on a page, and of one that is named in a session.
+_ROWS, _SHOWN = 500, 12
 
 _STYLE = """
 img { max-width: 100%; background: white; } td { font-variant-numeric: tabular-nums; }
@@ -127,6 +127,10 @@ class Result(ABC):
 
     def __str__(self) -> str:
         return as_text([self])
+
+    def __repr__(self) -> str:
+        """Return what fits a screen: the first rows of the main table."""
+        return as_text([self.table.head(_SHOWN)]).rstrip()
 
 
 def _spell(value: Any) -> str:

@@ -25,6 +25,7 @@ from firthian.disk.tensors import damage
 from firthian.errors import FirthianError, from_os_error
 from firthian.options import Option, option_of
 from firthian.runtime.executor import check_workers
+from firthian.runtime.table import Column, Table, Tabular
 from firthian.texts.encoder import Encoder
 from firthian.texts.segment import Segment
 from firthian.texts.snippets import snippet
@@ -52,6 +53,8 @@ FUSION, USUAL_FUSION = {"topics": (20, 0.5)}, (120, 0.1)
 #: Distinct words of a query that are searched for, and unknown ones whose nearest spelling is looked for.
 _MOST_WORDS, _MOST_CORRECTED = 1000, 20
 
+_COLUMNS = (Column("document", int, "d"), Column("score", float), Column("text"))
+
 Topn = Annotated[int, Option("results to list", low=1, high=100_000)]
 Method = Annotated[str, Option("hybrid combines vectors and words", choices=METHODS)]
 
@@ -66,8 +69,8 @@ class Hit:
     matches: list[tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class Results:
+@dataclass(frozen=True, repr=False)
+class Results(Tabular):
     """The documents found, best first, and what was done about words that are not known."""
 
     hits: list[Hit]
@@ -78,6 +81,15 @@ class Results:
 
     def __len__(self) -> int:
         return len(self.hits)
+
+    @property
+    def table(self) -> Table:
+        """The documents found."""
+        rows = [(hit.document, hit.score, hit.snippet) for hit in self.hits]
+        return Table("Documents found", _COLUMNS, rows, self.notes)
+
+    def __repr__(self) -> str:
+        return str(self.table.head(12))
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
