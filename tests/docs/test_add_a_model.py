@@ -28,8 +28,8 @@ def test_the_toy_model_is_short(blocks):
 def test_the_toy_model_trains_and_obeys_its_options(blocks, monkeypatch):
     model, row = blocks
     module = types.ModuleType("firthian.learn.spectral.difference")
-    exec(compile(model, "difference.py", "exec"), module.__dict__)
     monkeypatch.setitem(sys.modules, "firthian.learn.spectral.difference", module)
+    exec(compile(model, "difference.py", "exec"), module.__dict__)
     names: dict[str, object] = {}
     exec(compile(row, "recipes.py", "exec"), names)
     monkeypatch.setattr(recipes, "RECIPES", (*recipes.RECIPES, names["DIFFERENCE"]))
