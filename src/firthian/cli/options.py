@@ -28,6 +28,9 @@ Dimension = Annotated[str | None, typer.Option("--dim", "--vector-size", help="V
 Source = Annotated[str, typer.Argument(metavar="VECTORS", help="Vectors folder, or a file in any format.")]
 Topn = Annotated[int, typer.Option(help="Number of words to list.", min=1)]
 Subwords = Annotated[str, typer.Option(help="Vectors for unknown words, from character n-grams: on, off or auto.")]
+ModelSubwords = Annotated[
+    str | None, typer.Option("--subwords", help="Character n-grams: on, off or auto. [default: auto; with -m: off]")
+]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 

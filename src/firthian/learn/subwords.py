@@ -44,6 +44,9 @@ _LEAST, _ENOUGH = 0.05, 0.25
 #: |a·S G| : |u| of rare words in text of up to so many tokens.
 _SHARE, _TOKENS = 0.85, 3e6
 
+#: ``fade=auto``, in text of so many tokens or more; in shorter text in proportion.
+_FADE = 300.0
+
 #: Rows of n-grams per word that are stored, in half precision: as many bytes as the vectors.
 _ROWS_PER_WORD = 2
 
@@ -57,7 +60,9 @@ class SubwordOptions:
     ridge: Annotated[float, Option("penalty mu on an n-gram of one word", low=1e-6)] = 0.14
     kappa: Annotated[float, Option("count at which a word weighs half", low=0)] = 30.0
     blend: Annotated[float | str, Option("share of n-grams in rare words", low=0, high=100, words=("auto",))] = "auto"
-    fade: Annotated[float, Option("count from which less is blended in; 0: all alike", low=0)] = 300.0
+    fade: Annotated[
+        float | str, Option("count from which less is blended in; 0: all alike", low=0, words=("auto",))
+    ] = "auto"
     steps: Annotated[int, Option("steps of conjugate gradients", low=1, high=1000)] = 4
 
     @classmethod
@@ -107,13 +112,16 @@ def fit(vectors: Vectors, choice: str, run: Run, options: SubwordOptions | None 
     if blend == "auto":
         # The posterior of a word is its own: its intervals would not be those of a blend.
         blend = 0.0 if has_uncertainty(vectors) else _blend(vectors, learned, problem.predict(rows), agreement)
+    fade = settings.fade
+    if fade == "auto":
+        fade = round(_FADE * min(1.0, float(vectors.vocabulary.counts.sum()) / _TOKENS), 1)
     subwords = _stored(problem, rows, len(vectors))
-    subwords = replace(subwords, blend=round(float(blend), 2), fade=settings.fade, variance=chosen.get("variance"))
+    subwords = replace(subwords, blend=round(float(blend), 2), fade=float(fade), variance=chosen.get("variance"))
     matrix = learned
     if subwords.blend:
         matrix = learned + subwords.blended(vectors.vocabulary.words, vectors.vocabulary.counts)
-    notes = {name: getattr(settings, name) for name in ("min_n", "max_n", "ridge", "kappa", "fade")}
-    notes |= {"blend": subwords.blend, "agreement": round(agreement, 4)}
+    notes = {name: getattr(settings, name) for name in ("min_n", "max_n", "ridge", "kappa")}
+    notes |= {"blend": subwords.blend, "fade": subwords.fade, "agreement": round(agreement, 4)}
     return Vectors(
         matrix,
         vectors.vocabulary,
@@ -183,7 +191,7 @@ def _blend(vectors: Vectors, learned: Array, composed: Array, agreement: float) 
     tokens = float(vectors.vocabulary.counts.sum()) or _TOKENS
     share = _SHARE * min(1.0, _TOKENS / tokens) ** (1 / 3) * min(1.0, max(0.0, agreement) / _ENOUGH)
     lengths = [float(np.sqrt(np.einsum("ij,ij->i", rows, rows)).mean()) for rows in (learned, composed)]
-    return share * lengths[0] / max(lengths[1], 1e-30)
+    return float(share * lengths[0] / max(lengths[1], 1e-30))
 
 
 def _choose(
