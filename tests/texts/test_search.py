@@ -13,7 +13,7 @@ import firthian as ft
 from firthian import FirthianError, Index, Vectors, Vocabulary
 from firthian.kernels import postings as kernels
 from firthian.texts import building
-from firthian.texts.index import K1, B, fuse
+from firthian.texts.index import FUSION, K1, USUAL_FUSION, B, fuse
 from firthian.texts.methods import METHODS
 from firthian.vectors.subwords import Subwords
 from tests.reference import postings as slow
@@ -297,3 +297,24 @@ def test_texts_without_known_words_are_found_by_their_words(tmp_path: Path) -> N
     assert index.dedupe() == []
     with pytest.raises(FirthianError, match="there is no document 4"):
         index.text(4)
+    assert index.encoder.options["method"] == "sif", "the texts have no spans to learn from"
+    with pytest.raises(FirthianError, match="no text has two spans of 4 words"):
+        ft.index(tmp_path / "vectors", ["foo bar", "tea cup"], tmp_path / "other", method="spans")
+
+
+def test_few_texts_are_not_enough_to_learn_from_spans(tmp_path: Path) -> None:
+    vectors, texts = make_vectors(tmp_path), make_texts(250)
+    methods = [
+        ft.index(vectors, some, tmp_path / f"index{len(some)}").encoder.options["method"]
+        for some in (texts[:100], texts)
+    ]
+    assert methods == ["sif", "spans"]
+
+
+def test_constants_of_fusion_are_those_of_the_benchmark() -> None:
+    rows = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "search.json").read_text())["rows"]
+    for method in ("spans", "topics"):
+        row = rows[f"retrieval {method}"]
+        assert FUSION.get(method, USUAL_FUSION) == (row["k"], row["share"])
+        for kind in ("posting", "subject"):
+            assert row[kind]["hybrid"] > row[kind]["words"]
