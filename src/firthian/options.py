@@ -139,8 +139,12 @@ def declared(owner: Callable[..., Any]) -> dict[str, Option]:
     >>> declared(model)["shift"].default
     1.0
     """
-    function = getattr(owner, "__init__") if isinstance(owner, type) else owner  # noqa: B009
-    hints = get_type_hints(function, include_extras=True)
+    declares: Any = owner
+    if isinstance(owner, type):
+        home = next(kind for kind in owner.__mro__ if "__init__" in vars(kind))
+        # Fields of a dataclass may come from other modules, whose names only the class knows.
+        declares = owner if "__dataclass_fields__" in vars(home) else vars(home)["__init__"]
+    hints = get_type_hints(declares, include_extras=True)
     options = {}
     for parameter in inspect.signature(owner).parameters.values():
         hint = hints.get(parameter.name)

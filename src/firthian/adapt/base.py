@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
 
 import numpy as np
 
-from firthian.adapt.checks import ParameterError, check_documents, check_parameters, kind_of, store_parameters
+from firthian.adapt.checks import ParameterError, check_documents, check_parameters, kind_of
 from firthian.adapt.documents import (
     SCALINGS,
     WEIGHTINGS,
@@ -45,26 +46,12 @@ from sklearn.utils.validation import (  # noqa: E402
 
 __all__ = ["DocumentClassifier", "check_is_fitted"]
 
-# scikit-learn wants each constructor to spell out its parameters; what they accept is declared here, once.
 Cost = Annotated[float, Option("how much one example may change the model")]
-Passes = Annotated[int, Option("passes of `fit` over the examples", low=1)]
-Averaged = Annotated[bool, Option("predict with the average of all updates")]
-MultiClass = Annotated[str, Option("one against the rest, or shared vectors", choices=MULTI_CLASS)]
-OneHot = Annotated[float, Option("weight of one-hot features; 0 for none", low=0)]
-Weighting = Annotated[str, Option("term weighting", choices=("auto", *WEIGHTINGS))]
-Scaling = Annotated[str, Option("scaling of documents", choices=SCALINGS)]
-Ngrams = Annotated[int, Option("longest n-gram; 1 is words only", low=1, high=5)]
-MinCount = Annotated[int, Option("lowest training frequency of a word", low=1)]
-KeepCase = Annotated[bool, Option("keep upper case")]
-Unseen = Annotated[str, Option("words seen only in the vectors", choices=("ignore", "vectors"))]
-Shuffle = Annotated[bool, Option("new order of the examples in each pass")]
-Jobs = Annotated[int | None, Option("classes learned in parallel; -1 for every core", low=-1)]
 
 
-class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Linear classification of documents represented as sums of word vectors."""
+class Fitted:
+    """What fitting sets."""
 
-    # Fitted attributes
     classes_: Array
     vocabulary_: Vocabulary
     #: The word vectors before learning, one row per word.
@@ -82,28 +69,29 @@ class DocumentClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
     _first: InitialPhi
     _table: TypeTable
 
-    def __init__(
-        self,
-        vectors: Any = "random:100",
-        *,
-        C: Cost = 0.1,
-        passes: Passes = 5,
-        averaged: Averaged = True,
-        class_weight: Any = None,
-        multi_class: MultiClass = "ovr",
-        one_hot: OneHot = 0.0,
-        weighting: Weighting = "auto",
-        scaling: Scaling = "embedding",
-        ngrams: Ngrams = 1,
-        min_count: MinCount = 1,
-        tokenizer: Any = "unicode",
-        keep_case: KeepCase = False,
-        unseen: Unseen = "ignore",
-        shuffle: Shuffle = True,
-        random_state: Any = 1,
-        n_jobs: Jobs = None,
-    ) -> None:
-        store_parameters(self, locals())
+
+@dataclass(eq=False, repr=False)
+class DocumentClassifier(Fitted, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear classification of documents represented as sums of word vectors."""
+
+    vectors: Any = "random:100"
+    _: KW_ONLY
+    C: Cost = 0.1
+    passes: Annotated[int, Option("passes of `fit` over the examples", low=1)] = 5
+    averaged: Annotated[bool, Option("predict with the average of all updates")] = True
+    class_weight: Any = None
+    multi_class: Annotated[str, Option("one against the rest, or shared vectors", choices=MULTI_CLASS)] = "ovr"
+    one_hot: Annotated[float, Option("weight of one-hot features; 0 for none", low=0)] = 0.0
+    weighting: Annotated[str, Option("term weighting", choices=("auto", *WEIGHTINGS))] = "auto"
+    scaling: Annotated[str, Option("scaling of documents", choices=SCALINGS)] = "embedding"
+    ngrams: Annotated[int, Option("longest n-gram; 1 is words only", low=1, high=5)] = 1
+    min_count: Annotated[int, Option("lowest training frequency of a word", low=1)] = 1
+    tokenizer: Any = "unicode"
+    keep_case: Annotated[bool, Option("keep upper case")] = False
+    unseen: Annotated[str, Option("words seen only in the vectors", choices=("ignore", "vectors"))] = "ignore"
+    shuffle: Annotated[bool, Option("new order of the examples in each pass")] = True
+    random_state: Any = 1
+    n_jobs: Annotated[int | None, Option("classes learned in parallel; -1 for every core", low=-1)] = None
 
     # What a classifier adds
 

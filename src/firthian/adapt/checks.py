@@ -16,11 +16,6 @@ class ParameterError(FirthianError, ValueError):
     """An invalid parameter or input; also a ``ValueError``, as scikit-learn expects."""
 
 
-def store_parameters(estimator: Any, arguments: Mapping[str, Any]) -> None:
-    """Store the arguments of a constructor, its ``locals()``, under their names, where scikit-learn looks for them."""
-    vars(estimator).update({name: value for name, value in arguments.items() if name != "self"})
-
-
 def is_number(value: Any) -> bool:
     """Return whether a value is a real number, of Python or NumPy."""
     return isinstance(value, numbers.Real)

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
-from firthian.adapt.base import (
-    Averaged,
-    Cost,
-    DocumentClassifier,
-    Jobs,
-    KeepCase,
-    MinCount,
-    MultiClass,
-    Ngrams,
-    OneHot,
-    Passes,
-    Scaling,
-    Shuffle,
-    Unseen,
-    Weighting,
-    check_is_fitted,
-)
-from firthian.adapt.checks import ParameterError, check_scale, store_parameters
+from firthian.adapt.base import Cost, DocumentClassifier, check_is_fitted
+from firthian.adapt.checks import ParameterError, check_scale
 from firthian.adapt.documents import Examples, is_ngram
 from firthian.adapt.learner import INNER, Rule
 from firthian.adapt.vectors import InitialPhi, OneHotPhi
@@ -82,6 +67,7 @@ class PAClassifier(DocumentClassifier):
         return matrix if self._hot_weight() else matrix.toarray()
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RPAClassifier(DocumentClassifier):
     """Re-embedding passive-aggressive classification (Denis and Ralaivola, 2017). The defaults work well without a search.
 
@@ -118,32 +104,11 @@ class RPAClassifier(DocumentClassifier):
     [('bad', '-'), ('fine', '+'), ('good', '+'), ('poor', '-')]
     """
 
-    def __init__(
-        self,
-        vectors: Any = "random:100",
-        *,
-        C: Cost = 0.01,
-        lam: Annotated[float | str, Option("penalty on moving vectors; inf keeps them", words=("auto",))] = "auto",
-        passes: Passes = 5,
-        inner: Annotated[str, Option("solver of one example's problem", choices=INNER)] = "anchored",
-        max_inner: Annotated[int, Option("most steps of the loop of Algorithm 1", low=1)] = 50,
-        tol: Annotated[float, Option("relative tolerance of that loop", low=0)] = 1e-6,
-        averaged: Averaged = True,
-        class_weight: Any = None,
-        multi_class: MultiClass = "ovr",
-        one_hot: OneHot = 0.0,
-        weighting: Weighting = "auto",
-        scaling: Scaling = "embedding",
-        ngrams: Ngrams = 1,
-        min_count: MinCount = 1,
-        tokenizer: Any = "unicode",
-        keep_case: KeepCase = False,
-        unseen: Unseen = "ignore",
-        shuffle: Shuffle = True,
-        random_state: Any = 1,
-        n_jobs: Jobs = None,
-    ) -> None:
-        store_parameters(self, locals())
+    C: Cost = 0.01
+    lam: Annotated[float | str, Option("penalty on moving vectors; inf keeps them", words=("auto",))] = "auto"
+    inner: Annotated[str, Option("solver of one example's problem", choices=INNER)] = "anchored"
+    max_inner: Annotated[int, Option("most steps of the loop of Algorithm 1", low=1)] = 50
+    tol: Annotated[float, Option("relative tolerance of that loop", low=0)] = 1e-6
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

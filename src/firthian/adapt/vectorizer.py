@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Self
 
 import numpy as np
 
-from firthian.adapt.checks import ParameterError, store_parameters
+from firthian.adapt.checks import ParameterError
 from firthian.arrays import Array
 from firthian.errors import FirthianError, require
 from firthian.options import Option, declared
@@ -17,9 +18,8 @@ require("sklearn", "sklearn")
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
-Jobs = Annotated[int | None, Option("threads; None or -1 for every core", low=-1)]
 
-
+@dataclass(eq=False, repr=False)
 class TextVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encodes texts with ``firthian.Encoder``: ``fit`` learns from the texts, ``transform`` returns a row for each.
 
@@ -34,23 +34,18 @@ class TextVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
            [0., 1.]], dtype=float32)
     """
 
-    encoder_: Encoder
-
-    def __init__(
-        self,
-        vectors: Any = None,
-        *,
-        method: Method = "spans",
-        smoothing: Smoothing = 1e-3,
-        power: Power = 0.5,
-        components: Components = None,
-        normalize: Normalize = False,
-        missing: Missing = "compose",
-        empty: Empty = "zero",
-        tokenizer: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        store_parameters(self, locals())
+    vectors: Any = None
+    _: KW_ONLY
+    method: Method = "spans"
+    smoothing: Smoothing = 1e-3
+    power: Power = 0.5
+    components: Components = None
+    normalize: Normalize = False
+    missing: Missing = "compose"
+    empty: Empty = "zero"
+    tokenizer: Any = None
+    n_jobs: Annotated[int | None, Option("threads; None or -1 for every core", low=-1)] = None
+    encoder_: Encoder = field(init=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from texts what the method needs of them; labels are ignored."""
