@@ -34,10 +34,11 @@ NAMES = ("unicode", "whitespace", "icu")
 def is_builtin(name: str) -> bool:
     """Return whether a tokenizer comes with Firthian, so that a name found in a file may be loaded.
 
-    >>> is_builtin("icu:zh"), is_builtin("unicode:tr"), is_builtin("whitespace:f")
-    (True, True, False)
+    >>> [is_builtin(name) for name in ("icu:zh", "unicode:tr", "unicode:f", "whitespace:f")]
+    [True, True, False, False]
     """
-    return name in NAMES or name.startswith(("icu:", "unicode:"))
+    kind, _, language = name.partition(":")
+    return name in NAMES or kind == "icu" or (kind == "unicode" and bool(_LANGUAGE.fullmatch(language)))
 
 
 def of_language(name: str, language: str | None) -> str:
@@ -300,11 +301,9 @@ def _find_function(name: str) -> Callable[[str], Iterable[str]] | None:
             f"expected the name of a tokenizer, got a {type(name).__name__}",
             hint="write module:function, so that it can be found again, or pass documents as token lists",
         )
-    if name in ("unicode", "whitespace") or (name.startswith("unicode:") and _LANGUAGE.fullmatch(name[8:])):
-        return None
-    if name == "icu" or name.startswith("icu:"):
-        return _icu(name.partition(":")[2] or "en")
     module, colon, function = name.partition(":")
+    if is_builtin(name):
+        return _icu(function or "en") if module == "icu" else None
     if not colon:
         raise FirthianError(
             f"unknown tokenizer {name!r}",
