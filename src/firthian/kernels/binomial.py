@@ -2,7 +2,8 @@
 
 A pair's loss is n·log(1 + e^s) - x·s with s = u·c, n = x + rho. Both the loss and its slope n·sigma(s) - x follow from
 e^-|s|, which a polynomial approximates to a relative error of 1e-7, so that the compiler can work on many pairs at once.
-Fetching the rows of the right side takes most of the time, so these are integers of 16 bits times a scale for each column.
+Fetching the rows of the right side takes most of the time, so these are integers of 16 bits times a scale for each column,
+and many left rows use a tile of right ones, which stays in the cache, before the next tile is fetched.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from numba import njit
 
 from firthian.arrays import Array
 from firthian.kernels.likelihood import BINOMIAL, quadratic, row_products
-from firthian.kernels.sparse import row_sum
+from firthian.kernels.sparse import add_rows
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 _LOG2_E, _HALF, _ONE, _ZERO = np.float32(1.4426950408889634), np.float32(0.5), np.float32(1), np.float32(0)
+#: Bytes of the right rows of a tile, and how many pairs a left row should have in each.
+TILE_BYTES, LEAST = 1 << 21, 32
+
 #: Below 2^-120, e^-|s| makes no difference to single precision.
 _LOWEST = np.float32(-120)
 
@@ -51,6 +55,27 @@ def log1p_unit(e: float) -> float:
     return e * (_L0 + e * (_L1 + e * (_L2 + e * (_L3 + e * (_L4 + e * (_L5 + e * (_L6 + e * (_L7 + e * _L8))))))))
 
 
+@njit(cache=True, nogil=True)
+def tiles(indptr: Array, indices: Array, first: int, last: int, right: Array) -> Array:
+    """Return where the pairs of each row are divided: tile ``t`` has those from ``cuts[t]`` to ``cuts[t + 1]``.
+
+    Rows with few pairs have wide tiles, because a few pairs at a time take longer than many.
+    """
+    number = min(
+        1 + right.size * right.itemsize // TILE_BYTES, (indptr[last] - indptr[first]) // (LEAST * (last - first))
+    )
+    number = max(number, 1)
+    width = 1 + len(right) // number
+    cuts = np.empty((number + 1, last - first), dtype=np.int64)
+    for row in range(first, last):
+        at, end = indptr[row], indptr[row + 1]
+        cuts[0, row - first], cuts[number, row - first] = at, end
+        for tile in range(1, number):
+            at += np.searchsorted(indices[at:end], tile * width)
+            cuts[tile, row - first] = at
+    return cuts
+
+
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def binomial_rows(
     pairs: tuple[Array, Array, Array],
@@ -74,25 +99,33 @@ def binomial_rows(
     left_share, right_share = shares
     moments, nodes, node_weights = quadrature
     active, with_value, with_slope = wanted
-    longest = 0
+    longest, base, width = 0, indptr[first], right.shape[1]
     for row in range(first, last):
         longest = max(longest, indptr[row + 1] - indptr[row])
-    s, rho = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
+    products, rho = np.zeros(indptr[last] - base, dtype=np.float32), np.empty(longest, dtype=np.float32)
     e, powers = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.int32)
-    vector, total_slope = np.zeros(right.shape[1], dtype=np.float32), np.empty(right.shape[1], dtype=np.float32)
+    cuts = tiles(indptr, indices, first, last, right)
+    # rows of the left side, later their gradients
+    rows = np.zeros((last - first, width), dtype=np.float32)
+    # all contexts are 0 at the start
+    moved = active[first:last].copy()
+    for row in range(first, last):
+        moved[row - first] &= np.any(left[row] != 0)
+        for k in range(scales.size):
+            rows[row - first, k] = left[row, k] * scales[k]
+    for tile in range(len(cuts) - 1):
+        for row in range(first, last):
+            begin, end = cuts[tile, row - first], cuts[tile + 1, row - first]
+            if moved[row - first] and end > begin:
+                row_products(indices, begin, end - begin, rows[row - first], right, products[begin - base :])
+    rows[:] = 0
     for row in range(first, last):
         if not active[row]:
             continue
         begin, number = indptr[row], indptr[row + 1] - indptr[row]
-        for k in range(scales.size):
-            vector[k] = left[row, k] * scales[k]
-        if np.any(left[row] != 0):
-            row_products(indices, begin, number, vector, right, s)
-        else:
-            # all contexts at the start
-            s[:number] = 0
-        zeroth, first_moment, second_moment = 0.0, 0.0, 0.0
+        s = products[begin - base : begin - base + number]
         share = np.float32(left_share[row])
+        zeroth, first_moment, second_moment = 0.0, 0.0, 0.0
         for p in range(number):
             q = right_share[np.uint64(indices[begin + p])]
             rho[p] = share * q
@@ -118,11 +151,19 @@ def binomial_rows(
                 mass += np.float64(n * e[p] * inverse * inverse - rho[p] * bend)
                 s[p] = n * sigma - x - rho[p] * (start + bend * s[p])
                 bias_sum += np.float64(s[p])
-            row_sum(indices[begin : begin + number], s, right, total_slope)
-            for k in range(scales.size):
-                gradient[row, k] = total_slope[k] * scales[k]
         sums[row, 0] = total
         sums[row, 1] = bias_sum
         sums[row, 2] = mass
         sums[row, 3] = intercept
         sums[row, 4] = curvature
+    if not with_slope:
+        return
+    for tile in range(len(cuts) - 1):
+        for row in range(first, last):
+            begin, end = cuts[tile, row - first], cuts[tile + 1, row - first]
+            if active[row] and end > begin:
+                add_rows(indices[begin:end], products[begin - base : end - base], right, rows[row - first])
+    for row in range(first, last):
+        if active[row]:
+            for k in range(scales.size):
+                gradient[row, k] = rows[row - first, k] * scales[k]

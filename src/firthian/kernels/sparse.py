@@ -10,10 +10,16 @@ from firthian.arrays import Array
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def row_sum(indices: Array, factors: Array, right: Array, out: Array) -> None:
-    """``out = sum_p factors[p]·right[indices[p]]``, eight at a time to write the sum once."""
-    width = out.size
-    for k in range(width):
+    """``out = sum_p factors[p]·right[indices[p]]``."""
+    for k in range(out.size):
         out[k] = 0
+    add_rows(indices, factors, right, out)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def add_rows(indices: Array, factors: Array, right: Array, out: Array) -> None:
+    """``out += sum_p factors[p]·right[indices[p]]``, eight at a time to write the sum once."""
+    width = out.size
     whole = indices.size - indices.size % 8
     for p in range(0, whole, 8):
         i0, i1 = np.uint64(indices[p]), np.uint64(indices[p + 1])

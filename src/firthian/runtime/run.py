@@ -111,7 +111,7 @@ class Run:
         self,
         task: Callable[[int, int], Result],
         rows: int,
-        block: int = BLOCK_ROWS,
+        block: int | Sequence[int] = BLOCK_ROWS,
         *,
         writes: Sequence[Array] = (),
         updates: Sequence[Array] = (),
@@ -123,9 +123,11 @@ class Run:
 
         Arrays that a task fills in place must be declared: it writes its rows of those in ``writes``, also reads those in
         ``updates``, and writes its rows of those in ``pairs``, which begin at ``pointers``. It must not touch other rows of
-        them. ``here`` keeps the work in this process, where sending the data to a cluster would cost more.
+        them. ``here`` keeps the work in this process, where sending the data to a cluster would cost more. ``block`` is the
+        number of rows of a task, or the first rows of all tasks.
         """
-        blocks = [(first, min(first + block, rows)) for first in range(0, rows, block)]
+        starts = range(0, rows, block) if isinstance(block, int) else block
+        blocks = list(zip(starts, [*starts[1:], rows], strict=False))
         parts = [Part(array, _rows) for array in writes] + [Part(array, _rows, updates=True) for array in updates]
         if pointers is not None:
             parts += [Part(array, lambda ends: slice(pointers[ends[0]], pointers[ends[1]])) for array in pairs]

@@ -21,6 +21,9 @@ from firthian.runtime.run import Run
 #: Rows of seen pairs per task; few, because the rows of frequent words are the longest.
 ROWS_AT_ONCE = 256
 
+#: Pairs and rows of a task at most, where the cache keeps what rows share: many, but enough tasks for many workers.
+PAIRS_AT_ONCE, MOST_ROWS = 1 << 20, 2048
+
 #: Rows of a dense block; fixed, so that results do not depend on the memory available.
 DENSE_ROWS = 128
 
@@ -300,11 +303,26 @@ def _sum_seen(
             (given_moments, NODES, NODE_WEIGHTS), (active_rows, value, slope), begin, end, vectors, sums,
         )  # fmt: skip
 
-    block = any_family
+    task: Callable[[int, int], None] = any_family
+    block: int | list[int] = ROWS_AT_ONCE
     if subtracted == "QUADRATIC" and _is_plain_binomial(side):
-        block, right_share, coded = plain_binomial, side.right_share.astype(np.float32), encode(side.right, run)
-    run.over_rows(block, len(side.left), ROWS_AT_ONCE, writes=[vectors] if slope else [], updates=[sums])
+        task, block = plain_binomial, balanced(pairs.indptr)
+        right_share, coded = side.right_share.astype(np.float32), encode(side.right, run)
+    run.over_rows(task, len(side.left), block, writes=[vectors] if slope else [], updates=[sums])
     return vectors, sums
+
+
+def balanced(indptr: Array, pairs: int = PAIRS_AT_ONCE, most: int = MOST_ROWS) -> list[int]:
+    """Return the first rows of tasks with about ``pairs`` pairs, and ``most`` rows at most.
+
+    >>> balanced(np.array([0, 4, 5, 6, 7, 8, 9]), pairs=3, most=2)
+    [0, 1, 3, 5]
+    """
+    starts = [0]
+    while (first := starts[-1]) < indptr.size - 1:
+        enough = int(np.searchsorted(indptr, indptr[first] + pairs))
+        starts.append(min(max(enough, first + 1), first + most))
+    return starts[:-1]
 
 
 def encode(rows: Array, run: Run) -> tuple[Array, Array]:
