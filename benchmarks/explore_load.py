@@ -43,9 +43,9 @@ def question(source: random.Random, words: int) -> str:
 async def client(port: int, number: int, until: float, think: float, words: int, found: list[float]) -> int:
     """Ask until the time is over; note the seconds of each answer, and return how many failed."""
     source, failed = random.Random(number), 0
+    await asyncio.sleep(source.random() * think)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        await asyncio.sleep(source.random() * think)
         while time.monotonic() < until:
             begun = time.monotonic()
             writer.write(f"GET {question(source, words)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
@@ -107,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--think", type=float, default=2.0, help="mean seconds between an answer and the next question")
+    parser.add_argument("--think", type=float, default=5.0, help="mean seconds between an answer and the next question")
     parser.add_argument("--words", type=int, default=WORDS)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

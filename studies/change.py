@@ -2,37 +2,39 @@
 
 Calibration: the novels are divided at random 1,000 times; a test at 5 % must reject 5 % of these splits. Power: in a random
 half of the novels a share q of the occurrences of a word is replaced by another word, for 200 pairs; which of the words that
-thus acquired a new use are found, beside the same by skip-gram vectors of each half, aligned by Procrustes or by a compass.
-``--quick`` takes fewer words, splits and shares.
+thus acquired a new use are found (``studies.change_power``). ``--quick`` takes fewer words, splits and shares.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
+import json
 import os
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import firthian as ft
-from firthian.arrays import Array, unit_rows
+from firthian.arrays import Array
 from firthian.ask.change import Comparison
-from firthian.ask.corpus import TextTable, read_table
 from firthian.ask.permutation import Labels, UnitMeans
-from firthian.text.tokenizer import Tokenizer
+from studies.change_power import EXPOSURES, LEAST, MOST, Planted, beginnings, ours, peers
 from studies.common import QUICK, Study, arguments, table
 
 #: Occurrences that divide words into bands.
 BANDS = (50, 100, 300, 1000, 3000, 10**9)
 
-#: Planted pairs, their shares, the text of each novel in the power study in words, and the least occurrences of its words.
-PAIRS, SHARES, WORDS_PER_NOVEL, LEAST = 200, (1.0, 0.5, 0.25, 0.1), 12_000, 30
+#: Planted pairs, their shares, the text of each novel in the power study in words, and how often pairs and halves are drawn.
+PAIRS, SHARES, WORDS_PER_NOVEL, PLANTINGS = 200, (1.0, 0.5, 0.25, 0.1), 48_000, 3
+
+#: The text of each novel in the comparison with skip-gram vectors, which take long to train.
+WORDS_BESIDE = 12_000
 
 #: The critical distance of two samples of 1,000 by Kolmogorov and Smirnov, at 5 %.
 CRITICAL = 1.358 * np.sqrt(2 / 1000)
@@ -55,20 +57,33 @@ its absolute value is {absolute:.3f}.
 ## Power
 
 Text: the first {text:,} words of each novel ({tokens:,} in all). The novels were divided in two halves at random. In the
-second, a share q of the occurrences of word a was replaced by word b, for {pairs} pairs of words of like frequency, spread
-evenly over the logarithm of the frequency from {least} occurrences on. Found are words b among {tested:,} words; every other
-word is a false discovery, a and the neighbors of both included.
+second, a share q of the occurrences of word a was replaced by word b, for {pairs} pairs of words of about the same frequency,
+spread evenly over the logarithm of the frequency from {least} to {most:,} occurrences. Only words b thus acquired a use that
+they did not have. They are what should be found, among {tested:,} words. Every other word counts as a false discovery.
 
-`firth change` decides by itself, at a false discovery rate of 10 %. The other two give only a ranking by cosine distance, so
-they get the best threshold that keeps false discoveries at 10 %, chosen by the answer key. Both are gensim's skip-gram with its
-usual settings (100 dimensions, window 5, 5 negative samples, 5 epochs): trained on each half and rotated onto each other
-(Procrustes); or with one side of the network trained on both halves and then frozen, the other trained on each half (the idea
-of TWEC and CADE).
+`firth change` decides by itself, at a false discovery rate of 10 %. Its figures are means of plantings, each with its own
+halves and pairs.
 
 {power}
-*Answer key* is what `firth change` finds if it, too, gets its threshold from the answer key. The realized FDR counts every
-other word as a false discovery. That is strict: {swapped} words are in a pair, so the contexts of many other words really
-differ between the halves, the more the greater q. {control}
+The last three columns: found of the {third} rarest pairs, of the middle ones, and of the most frequent.
+
+### Beside rankings by cosine
+
+The other two give only a ranking by cosine distance, so they get the best threshold that keeps false discoveries at 10 %,
+chosen by the answer key. The last column is what `firth change` finds when it gets its threshold in the same way. Both are
+gensim's skip-gram with its usual settings (100 dimensions, window 5, 5 negative samples, 5 epochs): trained on each half and
+rotated onto each other (Procrustes); or with one side of the network trained on both halves and then frozen, the other trained
+on each half (the idea of TWEC and CADE). Text: the first {beside_text:,} words of each novel ({beside_tokens:,} in all).
+
+{peers}
+### Words beside planted words
+
+A replaced word is also a new context of the words around it, so strictly speaking they, too, are used differently. How many of
+them are found? Words that were not planted, by the share of replaced words in their windows in the second half, over all
+plantings and all q above 0:
+
+{exposed}
+{control}
 
 {cost}"""
 
@@ -147,133 +162,22 @@ def _distance_from_uniform(p: Array) -> float:
     return float(max((ranks - ordered).max(), (ordered - ranks + 1 / p.size).max()))
 
 
-class Planted:
-    """The beginnings of the novels as tokens, in two halves, with planted changes in the second."""
-
-    def __init__(self, words_per_novel: int, pairs: int) -> None:
-        whole, tokenizer = read_table(novels()), Tokenizer()
-        books: dict[str, list[list[str]]] = {}
-        sizes: dict[str, int] = {}
-        for row, book in enumerate(whole.columns["id"]):
-            if sizes.get(book, 0) < words_per_novel:
-                books.setdefault(book, []).append(tokenizer.tokens(whole.text(row)))
-                sizes[book] = sizes.get(book, 0) + len(books[book][-1])
-        generator = np.random.default_rng(7)
-        self.books = [(book, books[book]) for book in sorted(books)]
-        self.second = generator.permutation(len(self.books)) % 2 == 1
-        counts: dict[str, int] = {}
-        for _, lines in self.books:
-            for line in lines:
-                for word in line:
-                    counts[word] = counts.get(word, 0) + 1
-        self.tokens = sum(counts.values())
-        frequent = sorted(
-            (word for word in counts if 2 * LEAST <= counts[word] <= 3000), key=lambda word: (counts[word], word)
-        )
-        logs = np.log([counts[word] for word in frequent])
-        free = np.ones(len(frequent), dtype=bool)
-        self.pairs: list[tuple[str, str]] = []
-        for goal in np.linspace(logs[0], logs[-1], pairs):
-            near = [n for n in np.argsort(np.abs(logs - goal), kind="stable") if free[n]][:40]
-            a, b = generator.choice(near, 2, replace=False)
-            free[[a, b]] = False
-            self.pairs.append((frequent[a], frequent[b]))
-
-    def halves(self, share: float) -> tuple[list[tuple[str, list[str]]], list[tuple[str, list[str]]]]:
-        """Return the lines of both halves with their books."""
-        generator, swap = np.random.default_rng(11), dict(self.pairs)
-        found: tuple[list[Any], list[Any]] = ([], [])
-        for (book, lines), second in zip(self.books, self.second, strict=True):
-            for line in lines:
-                changed = line
-                if second:
-                    changed = [swap[word] if word in swap and generator.random() < share else word for word in line]
-                found[int(second)].append((book, changed))
-        return found
-
-
-def tables(halves: Sequence[Sequence[tuple[str, list[str]]]]) -> Iterator[TextTable]:
-    """Yield each half as a table."""
-    for half in halves:
-        yield TextTable.of({"text": [" ".join(line) for _, line in half], "id": [book for book, _ in half]})
-
-
-def power(planted: Planted, share: float) -> dict[str, Any]:
-    """Return what each method finds."""
-    halves = planted.halves(share)
-    comparison = Comparison(*tables(halves), unit="id", vector_size=100)
-    result = comparison.ask(min_occurrences=LEAST, topn=0)
-    b = {second for _, second in planted.pairs}
-    ranking = [word.word for word in result.words]
-    clearest = sorted(result.words, key=lambda word: (word.test.p, -word.test.distance / word.test.expected))
-    found = result.changed()
-    right = sum(word in b for word in found)
-    row = {
-        "tested": len(ranking), "tokens": planted.tokens, "found": right, "fdr": 1 - right / max(len(found), 1),
-        "answer key": best([word.word for word in clearest], b),
-    }  # fmt: skip
-    sentences = [[line for _, line in half] for half in halves]
-    for name, distances in (("procrustes", procrustes(sentences)), ("compass", compass(sentences))):
-        row[name] = best(sorted((word for word in ranking if word in distances), key=lambda word: -distances[word]), b)
-    return row
-
-
-def untouched(planted: Planted) -> dict[str, Any]:
-    """Return what the test finds between the halves as they are."""
-    result = Comparison(*tables(planted.halves(0.0)), unit="id", vector_size=100).ask(min_occurrences=LEAST, topn=0)
-    p = np.array([word.test.p for word in result.words])
-    return {"tested": len(p), "found": len(result.changed()), "rejected": float(np.mean(p <= 0.05))}
-
-
-def best(ranking: Sequence[str], right: set[str], rate: float = 0.1) -> int:
-    """Return how many right words the longest beginning of a ranking has, with at most this rate of wrong ones."""
-    hits = np.cumsum([word in right for word in ranking])
-    wrong = 1 - hits / np.arange(1, len(ranking) + 1)
-    kept = np.flatnonzero(wrong <= rate)
-    return int(hits[kept[-1]]) if kept.size else 0
-
-
-def _skip_gram(sentences: Sequence[list[str]], **settings: Any) -> Any:
-    from gensim.models import Word2Vec
-
-    usual = {"vector_size": 100, "window": 5, "negative": 5, "sg": 1, "epochs": 5, "sample": 1e-3, "min_count": 5}
-    return Word2Vec(sentences, **{**usual, "workers": 2, "seed": 1, **settings})
-
-
-def procrustes(sentences: Sequence[list[list[str]]]) -> dict[str, float]:
-    """Return the cosine distances of words between skip-gram vectors of each half, rotated onto each other."""
-    first, second = (_skip_gram(half).wv for half in sentences)
-    one, other = (ft.Vectors(part.vectors, ft.Vocabulary(part.index_to_key)) for part in (first, second))
-    return dict(other.align_to(one, topn=len(one)).moved)
-
-
-def compass(sentences: Sequence[list[list[str]]]) -> dict[str, float]:
-    """Return the cosine distances of output vectors, trained on each half against input vectors of both, which are frozen."""
-    both = _skip_gram([line for half in sentences for line in half])
-    sides = []
-    for half in sentences:
-        model = _skip_gram([["a"]], min_count=1)
-        model.reset_from(both)
-        model.wv.vectors = both.wv.vectors.copy()
-        model.syn1neg = both.syn1neg.copy()
-        model.wv.vectors_lockf = np.zeros(len(both.wv), dtype=np.float32)
-        model.train(half, total_examples=len(half), epochs=5)
-        sides.append(unit_rows(model.syn1neg))
-    cosines = np.einsum("ij,ij->i", *sides)
-    return dict(zip(both.wv.index_to_key, (1 - cosines).tolist(), strict=True))
-
-
 def cost() -> dict[str, Any]:
-    """Run the command of the page in its own process; return its time, processor time, memory and findings."""
-    import json
+    """Run the command of the how-to page in its own process; return its time, processor time, memory and findings.
 
+    Its printed answer and its report are kept in ``build/studies``.
+    """
+    folder = QUICK.parent / "change-novels"
+    folder.parent.mkdir(parents=True, exist_ok=True)
     command = [
-        sys.executable, "-m", "firthian", "change", novels(), "--by", "year", "--cuts", "1880", "--unit", "id", "--json",
+        sys.executable, "-m", "firthian", "change", novels(), "--by", "year", "--cuts", "1880", "--unit", "id",
+        "-o", str(folder), "--force",
     ]  # fmt: skip
     begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, check=True)
+    done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "COLUMNS": "118"})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    answer = json.loads(done.stdout)
+    (folder.parent / "change-novels.txt").write_bytes(done.stdout)
+    answer = json.loads((folder / "report.json").read_text())["answer"]
     return {
         "wall": time.perf_counter() - begin,
         "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
@@ -292,34 +196,53 @@ def prepared(folder: Path) -> Comparison:
     return comparison
 
 
+def _mean(rows: Sequence[dict[str, Any]], name: str) -> float:
+    return float(np.mean([row[name] for row in rows]))
+
+
+def _realized(rows: Sequence[dict[str, Any]]) -> str:
+    """Format the mean share of false discoveries among all, and its standard error over plantings."""
+    rates = np.array([row["false"] / max(row["false"] + row["found"], 1) for row in rows])
+    error = f" (± {100 * rates.std(ddof=1) / np.sqrt(rates.size):.1f})" if rates.size > 1 else ""
+    return f"{100 * rates.mean():.1f} %{error}"
+
+
 def main(given: Sequence[str] | None = None) -> None:
     chosen = arguments(__doc__).parse_args(given)
     study = Study.of("change", chosen)
     quick = chosen.quick
     null = study.row(
         "calibration",
-        lambda: calibrate(prepared(QUICK.parent / "novels-vectors"), 200 if quick else 1000, 40 if quick else 4),
+        lambda: calibrate(prepared(QUICK.parent / "novels-vectors"), 200 if quick else 1000, 40 if quick else 8),
     )
-    pairs, words = (50, 2000) if quick else (PAIRS, WORDS_PER_NOVEL)
-    planted: list[Planted] = []
+    pairs, words, plantings = (50, 2000, 2) if quick else (PAIRS, WORDS_PER_NOVEL, PLANTINGS)
+    shares = [*SHARES[: 1 if quick else None], 0.0]
+    books = functools.cache(lambda: beginnings(novels(), words))
+    planting = functools.cache(lambda seed: Planted(books(), pairs, seed))
+    beside = functools.cache(lambda: Planted(beginnings(novels(), min(words, WORDS_BESIDE)), pairs, 0))
 
-    def planting() -> Planted:
-        if not planted:
-            planted.append(Planted(words, pairs))
-        return planted[0]
+    def wanted(key: str) -> bool:
+        return not study.page or key in study.rows
 
-    rows = {}
-    for share in SHARES[: 1 if quick else None]:
-        key = f"power/{share:g}"
-        if not chosen.page or key in study.rows:
-            rows[share] = study.row(key, lambda share=share: power(planting(), share))
-    control = ""
-    if not chosen.page or "power/0" in study.rows:
-        none = study.row("power/0", lambda: untouched(planting()))
-        control = (
-            f"Between the halves as they are (q = 0), {none['found']:,} of {none['tested']:,} words are found, and "
-            f"{100 * none['rejected']:.1f} % have a p up to 5 %."
-        )
+    found = {
+        share: [
+            study.row(f"power/{share:g}/{seed}", lambda share=share, seed=seed: ours(planting(seed), share))
+            for seed in range(plantings)
+            if wanted(f"power/{share:g}/{seed}")
+        ]
+        for share in shares
+    }
+    others = {
+        share: study.row(f"peers/{share:g}", lambda share=share: peers(beside(), share))
+        for share in shares[:-1]
+        if wanted(f"peers/{share:g}")
+    }
+    none, tokens = found.pop(0.0), found[shares[0]][0]["tokens"]
+    control = (
+        f"Between the halves as they are (q = 0), {sum(row['false'] for row in none):,} of "
+        f"{sum(row['tested'] for row in none):,} words are found, and "
+        f"{100 * np.mean([row['rejected'] for row in none]):.1f} % have a p up to 5 %."
+    )
     bands = table(
         ["occurrences", "words", "rejected at 1 %", "at 5 %", "at 10 %", "KS"],
         [
@@ -332,15 +255,42 @@ def main(given: Sequence[str] | None = None) -> None:
         ],
     )
     shown = table(
-        ["q", "found by `firth change`", "realized FDR", "answer key", "skip-gram + Procrustes", "compass"],
+        ["q", "plantings", "found", "false discoveries", "realized FDR", "rare", "middle", "frequent"],
         [
-            [f"{share:g}", str(row["found"]), f"{100 * row['fdr']:.1f} %"]
-            + [str(row[name]) for name in ("answer key", "procrustes", "compass")]
-            for share, row in sorted(rows.items())
+            [
+                f"{share:g}",
+                str(len(rows)),
+                f"{_mean(rows, 'found'):.0f} of {pairs}",
+                f"{_mean(rows, 'false'):.1f}",
+                _realized(rows),
+            ]
+            + [f"{np.mean([row['thirds'][third] for row in rows]):.0f}" for third in range(3)]
+            for share, rows in sorted(found.items())
         ],
     )
-    one = next(iter(rows.values()))
-    used = None if quick or (chosen.page and "cost" not in study.rows) else study.row("cost", cost)
+    rankings = table(
+        ["q", "skip-gram + Procrustes", "compass", "`firth change`"],
+        [
+            [f"{share:g}", str(row["procrustes"]), str(row["compass"]), str(row["change"])]
+            for share, row in sorted(others.items())
+        ],
+    )
+    every = [row for rows in found.values() for row in rows]
+    totals, wrong = (np.sum([row[name] for row in every], axis=0) for name in ("exposed", "exposed false"))
+    exposed = table(
+        ["replaced words in the window", "words", "found", "share"],
+        [
+            [
+                f"{100 * low:g} to {100 * high:g} %",
+                f"{totals[n]:,}",
+                str(wrong[n]),
+                f"{100 * wrong[n] / totals[n]:.2f} %",
+            ]
+            for n, (low, high) in enumerate(itertools.pairwise(EXPOSURES))
+            if totals[n]
+        ],
+    )
+    used = None if quick or not wanted("cost") else study.row("cost", cost)
     spent = (
         ""
         if used is None
@@ -360,9 +310,10 @@ def main(given: Sequence[str] | None = None) -> None:
     study.write(
         PAGE.format(
             splits=null["splits"], words=null["words"], calibration=bands, r=null["r"], absolute=null["absolute"], text=words,
-            tokens=one["tokens"], pairs=pairs, least=2 * LEAST, tested=one["tested"], power=shown, control=control,
+            tokens=tokens, pairs=pairs, least=LEAST, most=MOST, tested=round(_mean(every, "tested")), power=shown,
+            control=control, third=pairs // 3, peers=rankings, beside_text=min(words, WORDS_BESIDE),
+            beside_tokens=next(iter(others.values()))["tokens"], exposed=exposed,
             cost=f"{COST}\n{spent}" if spent else "",
-            swapped=f"{2 * pairs:,}",
         )
     )  # fmt: skip
 

@@ -34,6 +34,7 @@ ENTRIES = (
         "published figures, speed, calibration",
         always=False,
     ),
+    Entry("change", "our own", "calibration and power of tests for change, time and memory", always=False),
     Entry("defaults", "our own", "every recipe at its defaults, what changes if they change"),
     Entry("sgns_settings", "our own", "the settings of the default recipe, on several texts", always=False),
 )
@@ -53,9 +54,10 @@ states its corpus, mostly [Wikipedia](../datasets.md#the-text-of-our-figures). `
 
 {studies}
 *minutes* sums the rows whose cost was recorded (`studies/results/costs`), on two cores. Other jobs ran during some of them;
-*processor* minutes depend less on that. `make studies` runs everything except the last study and PSDVec's rows on 70 M tokens
-(`python -m studies.psdvec --large`): {alone:.0f} minutes in sequence, {missing}, with chunking running alongside for
-{beside:.0f} minutes. The total is {processor:.0f} processor minutes, or at least {least:.0f} minutes on two cores.
+*processor* minutes depend less on that. `make studies` runs everything except embedding regression, change, the settings of
+sgns (`python -m studies.regress` and so on) and PSDVec's rows on 70 M tokens (`python -m studies.psdvec --large`):
+{alone:.0f} minutes in sequence, {missing}, with chunking running alongside for {beside:.0f} minutes. The total is
+{processor:.0f} processor minutes, or at least {least:.0f} minutes on two cores.
 """
 
 

@@ -327,8 +327,8 @@ AXE = Path(os.environ.get("AXE_CORE") or ROOT / "build" / "axe" / "node_modules"
 #: Every tab, with and without an answer, and the errors.
 STATES = (
     "", "#word=king", "#tab=analogy", "#tab=analogy&a=man&b=king&c=woman", "#tab=pair", "#tab=pair&word=tea&with=coffee",
-    "#tab=models&word=king", "#tab=contexts&word=tea", "#tab=documents&query=tea", "#tab=certainty&model=second", "#word=king&model=second",
-    "#tab=evaluation", "#word=coffe", "#limit=1000&map=tsne&word=tea",
+    "#tab=models&word=king", "#tab=contexts&word=tea", "#tab=documents&query=tea",
+    "#tab=certainty&model=second", "#word=king&model=second", "#tab=evaluation", "#word=coffe", "#limit=1000&map=tsne&word=tea",
 )  # fmt: skip
 
 

@@ -48,7 +48,9 @@ def associate(
 def keyness(
     corpus: str = typer.Argument(..., help="Table with a text and other columns, in any format."),
     by: str = typer.Option(..., "--by", help="Column that divides the documents into groups."),
-    groups: str | None = typer.Option(None, "--groups", help="Two of its values, as A,B; one is compared with the rest."),
+    groups: str | None = typer.Option(
+        None, "--groups", help="Two of its values, as A,B; one is compared with the rest."
+    ),
     text_column: answers.TextColumn = None,
     format: str = typer.Option("auto", help="Table format: auto, csv, tsv, jsonl, parquet, arrow or duckdb."),
     where: list[str] | None = typer.Option(None, "--where", help="Keep rows with COLUMN=VALUE. Repeatable."),

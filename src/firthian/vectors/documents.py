@@ -32,7 +32,10 @@ def document_vector(
     """See ``Vectors.document_vector``."""
     if weighting not in WEIGHTINGS:
         raise FirthianError(f"unknown weighting {weighting!r}", hint=suggest(weighting, WEIGHTINGS))
-    if weighting == "sif" and not 0 < Option("0.001 is typical", name="smoothing").check(smoothing, strict=True) < np.inf:
+    if (
+        weighting == "sif"
+        and not 0 < Option("0.001 is typical", name="smoothing").check(smoothing, strict=True) < np.inf
+    ):
         raise FirthianError(f"`smoothing` must be a number above 0, got {smoothing}", hint="0.001 is typical")
     tokens = tokenize(vectors, text, tokenizer) if isinstance(text, str) else list(text)
     odd = next((token for token in tokens if " " in token and token not in vectors), None)
