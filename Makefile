@@ -31,6 +31,8 @@ $(STAMPS)/fuzz: $(STAMPS)/dev
 
 $(STAMPS)/heavy: $(STAMPS)/dev
 	$(BIN)/pip install --quiet '$(TORCH)' -e '.[heavy]'
+	@# wefe asks for old releases of numpy, which it does not need
+	$(BIN)/pip install --quiet --no-deps wefe plotly semantic_version
 	@touch $@
 
 demo: $(STAMPS)/base  ## count the demo corpus and show what comes out
@@ -54,8 +56,8 @@ test-bounds: $(STAMPS)/dev  ## the suite with every index of the kernels checked
 test-cluster: $(STAMPS)/dev  ## every recipe, and every kind of loss, on Ray clusters that the tests start and stop
 	$(BIN)/pytest -n 0 tests/runtime/cluster
 
-test-heavy: $(STAMPS)/heavy  ## exports in the libraries that need torch, the notebook in Jupyter
-	$(BIN)/pytest -m slow tests/vectors/test_exports_heavy.py tests/notebook
+test-heavy: $(STAMPS)/heavy  ## exports in the libraries that need torch, the notebooks in Jupyter, WEAT beside wefe
+	$(BIN)/pytest -m slow tests/vectors/test_exports_heavy.py tests/notebook tests/ask/test_associate.py
 
 # Seconds for each target, and which ones; see tests/fuzz/targets.py.
 FUZZ_SECONDS ?= 60

@@ -106,7 +106,6 @@ def test_the_posterior_has_the_spread_of_the_vectors() -> None:
 
 @pytest.mark.slow
 def test_effect_size_and_p_are_those_of_wefe(monkeypatch: pytest.MonkeyPatch) -> None:
-    # wefe pins old releases of numpy: pip install --no-deps wefe plotly
     pytest.importorskip("wefe")
     gensim = pytest.importorskip("gensim.models.keyedvectors")
     from wefe.metrics import WEAT  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import socket
 import time
@@ -69,8 +70,9 @@ def test_silent_clients_do_not_starve_others(served: Served) -> None:
         begin = time.monotonic()
         assert served.ask("words", prefix="su")["words"] == ["sun", "sunset"]
         assert time.monotonic() - begin < 5
-        # The first ones had to make room.
-        assert silent[0].recv(1) == b""
+        # The first ones had to make room; whether they are told by an end or a reset depends on what was still unread.
+        with contextlib.suppress(ConnectionResetError):
+            assert silent[0].recv(1) == b""
     finally:
         for client in silent:
             client.close()
