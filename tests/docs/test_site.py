@@ -188,7 +188,7 @@ def test_help_is_grouped_and_every_verb_has_an_example() -> None:
     [
         ("map", ["--limit N ", "--size X ", "--min-count X ", "--method NAME "]),
         ("train", ["--dim, --vector-size N ", "--stream FOLDER ", "--negative X ", "--epochs N "]),
-        ("adapt", ["-C, --cost X ", "--passes N ", "--label-column NAME "]),
+        ("adapt", ["-C, --cost X ", "--passes N ", "--label-column COLUMN "]),
     ],
 )
 def test_help_says_what_flags_take(capsys: pytest.CaptureFixture[str], verb: str, flags: list[str]) -> None:

@@ -231,7 +231,7 @@ def test_command(tmp_path, firth) -> None:
     done = firth("compress", tmp_path / "v", "-o", tmp_path / "s", "--bytes", 20, "--words", 1000)
     assert done.code == 0
     assert "1,000 words × 24 dimensions" in done.out
-    assert "20 bytes a vector" in done.out
+    assert "20 bytes per vector" in done.out
     shown = firth("info", tmp_path / "s").out
     assert "bytes per vector" in shown
     assert "neighbors_kept" in shown

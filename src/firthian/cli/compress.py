@@ -1,4 +1,4 @@
-"""``firth compress``: vectors of a few bytes a word."""
+"""``firth compress``: vectors of a few bytes per word."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from firthian.runtime.progress import on_terminal
 def compress(
     vectors: flags.Source,
     output: flags.Output = None,
-    bytes: int = typer.Option(100, help="Bytes of a word's vector."),
+    bytes: int = typer.Option(100, help="Bytes per vector."),
     dim: int | None = typer.Option(None, help="Keep the N leading dimensions after the rotation."),
     words: int | None = typer.Option(None, help="Keep N words; with subwords the others are composed."),
     ngrams: int | None = typer.Option(None, help="Keep the N most useful n-grams."),
-    method: str = typer.Option("auto", help="rounded (4 to 8 bits a dimension), product (any size) or auto."),
+    method: str = typer.Option("auto", help="rounded (4 to 8 bits per dimension), product (any size) or auto."),
     seed: flags.Seed = 1,
     workers: flags.Workers = None,
     force: flags.Force = False,
     json: flags.Json = False,
 ) -> None:
-    """Compress vectors to a few bytes a word."""
+    """Compress vectors to a few bytes per word."""
     from firthian.cli.info import size_on_disk
     from firthian.vectors.compress import compress as compress_vectors
     from firthian.vectors.formats import open_vectors
@@ -46,7 +46,7 @@ def compress(
             {"path": output, "shape": [len(small), small.vector_size], **notes, "size": after, "size_before": before}
         )
         return
-    print(f"{len(small):,} words × {small.vector_size:,} dimensions in {output}, {notes['bytes']} bytes a vector")
+    print(f"{len(small):,} words × {small.vector_size:,} dimensions in {output}, {notes['bytes']} bytes per vector")
     print(f"{after / 1e6:,.1f} MB instead of {before / 1e6:,.1f} MB, with the spelling and the count of each word")
     if small.subwords is not None:
         print(f"{len(small.subwords):,} n-grams compose the vectors of other words")

@@ -135,7 +135,9 @@ _VALUES = {
     "token": "SECRET", "host": "ADDRESS", "cloud": "WORD", "words": "WORDS", "vector_size": "N", "stream": "FOLDER",
     "cluster": "WHERE", "suite": "NAMES", "sets": "NAMES", "root_path": "PATH", "replace_spaces": "TEXT",
     "name": "TITLE", "language": "CODE", "target": "WORD", "formula": "FORMULA", "transform": "FILE", "where": "COLUMN=VALUE",
-    "sql": "QUERY",
+    "sql": "QUERY", "text_column": "COLUMN", "label_column": "COLUMN", "split_column": "COLUMN", "by": "COLUMN",
+    "unit": "COLUMN", "cuts": "NUMBERS", "plot": "FILE", "corpus": "PATH", "index": "INDEX", "allow_host": "ADDRESS",
+    "fit": "PATH", "save": "FOLDER", "highlight": "WORDS", "font": "FONT", "color": "COLOR", "title": "TITLE",
 }  # fmt: skip
 
 
@@ -143,11 +145,9 @@ def _value_of(parameter: Any, record: str) -> str:
     """Return the placeholder of a flag's value: N for integers, X for reals, or NAME; ``record`` is typer's first column."""
     if parameter.metavar:
         return str(parameter.metavar)
-    if parameter.name in _VALUES:
-        return _VALUES[parameter.name]
     # Depending on the release, typer writes "INTEGER", "FLOAT RANGE" and the like after the flags.
     kind = record.rpartition("--")[2].partition(" ")[2].lower()
-    return "X" if "float" in kind else "N" if "int" in kind else "NAME"
+    return "X" if "float" in kind else "N" if "int" in kind else _VALUES.get(parameter.name, "NAME")
 
 
 def _argument(parameter: Any) -> str:

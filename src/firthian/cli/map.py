@@ -36,7 +36,9 @@ def draw_map(
         None, "--onto", metavar="VECTORS", help="Later vectors: arrows show where --words have moved."
     ),
     clusters: int = typer.Option(12, help="Number of colored clusters.", min=1, max=10_000),
-    groups: str | None = typer.Option(None, help="File of groups to color by: word, tab, group; a word per line."),
+    groups: str | None = typer.Option(
+        None, metavar="FILE", help="File of groups to color by: word, tab, group; a word per line."
+    ),
     highlight: str | None = typer.Option(None, help="Words in bold: comma-separated, or a file with one per line."),
     color: str | None = typer.Option(None, help="One color for all words, such as steelblue or #4477cc."),
     perplexity: float = typer.Option(30.0, help="Perplexity of t-SNE: the effective number of neighbors."),

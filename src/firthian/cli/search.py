@@ -21,7 +21,7 @@ _Moved = typer.Option(None, "-v", "--vectors", help="Where the vectors of the in
 @app.command()
 def index(
     vectors: flags.Source,
-    texts: list[str] = typer.Argument(..., help="Documents: one per line, or a table with a column. - is stdin."),
+    texts: list[str] = typer.Argument(..., help="Documents: one per line, or a table with a column; - is stdin."),
     output: flags.Output = None,
     format: str = typer.Option("auto", help="auto, lines, files, wiki, csv, tsv, jsonl, parquet, arrow or duckdb."),
     text_column: str | None = typer.Option(None, help="Column of the text, in a table."),

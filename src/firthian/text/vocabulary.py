@@ -135,7 +135,7 @@ class Vocabulary:
         )
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write ``words.txt``, one word a line; return its entry for the manifest. Duplicates are an error."""
+        """Write ``words.txt``, one word per line; return its entry for the manifest. Duplicates are an error."""
         if len(self.index) and any("\n" in word for word in self.words):
             word = next(word for word in self.words if "\n" in word)
             raise FirthianError(f"the word {word!r} contains a line break", hint="rename it before saving")

@@ -57,7 +57,7 @@ class CompressOptions:
         int | None, Option("keep N words: the most frequent, or those that n-grams replace worst", low=1)
     ] = None
     ngrams: Annotated[int | None, Option("keep the N n-grams that matter most to known words", low=0)] = None
-    method: Annotated[str, Option("rounded: 4 to 8 bits a dimension; product: any size", choices=METHODS)] = "auto"
+    method: Annotated[str, Option("rounded: 4 to 8 bits per dimension; product: any size", choices=METHODS)] = "auto"
 
 
 def compress(
@@ -69,7 +69,7 @@ def compress(
     progress: Progress | None = None,
     **options: Any,
 ) -> Vectors:
-    """Return vectors that take ``bytes`` bytes a word, besides its spelling and count.
+    """Return vectors that take ``bytes`` bytes per word, besides its spelling and count.
 
     Options: ``dim`` and ``words`` keep that many leading dimensions and words, ``ngrams`` that many n-grams; ``method`` is
     ``rounded``, ``product`` or ``auto``. The dimensions of the result are rotated; cosines and lengths stay. Context vectors
