@@ -30,7 +30,7 @@ MAP_WORDS, MAP_DIMENSIONS, MAP_TOPICS = 10_000, 150, 200
 #: What the page loads before anything can be done with it.
 PAGE = (
     "/", "/map.css", "/style.css", "/main.js", "/api.js", "/complete.js", "/dom.js", "/map.js", "/state.js", "/views.js",
-    "/bars.js", "/points.js", "/placing.js", "/colors.js", "/api/models",
+    "/bars.js", "/points.js", "/placing.js", "/colors.js", "/layers.js", "/takeout.js", "/api/models",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firthian import FirthianError, count, index
+from firthian import FirthianError, Vectors, Vocabulary, count, index
 from firthian.explore.concordance import concordance
 from firthian.explore.regions import name_regions
 from firthian.explore.server import api
@@ -99,3 +99,30 @@ def test_a_projection_that_is_not_installed_says_what_it_needs(tmp_path: Path, m
     monkeypatch.setattr(api, "find_spec", lambda name: None)
     missing = {method["name"]: method["missing"] for method in api.models(ExplorerState([tmp_path / "v"]))["methods"]}
     assert missing == {"pca": "", "tsne": "pip install 'firthian[viz]'", "umap": "pip install 'firthian[umap]'"}
+
+
+def test_every_question_spells_words_as_the_corpus_does(tmp_path: Path) -> None:
+    vectors = planted()
+    words = [word for word in vectors if word.islower()]
+    save(vectors.subset(words), tmp_path / "v")
+    count(["hot tea with milk"] * 9, tmp_path / "counts", min_count=1, window=2)
+    state = ExplorerState([tmp_path / "v"], tmp_path / "counts")
+    assert api.similarity(state, "Tea", "COFFEE")["similarity"] == api.similarity(state, "tea", "coffee")["similarity"]
+    assert (
+        api.analogy(state, "Man", "King", "Woman")["answers"] == api.analogy(state, "man", "king", "woman")["answers"]
+    )
+    assert api.compare(state, "Tea", "v", "v")["sides"] == api.compare(state, "tea", "v", "v")["sides"]
+    assert api.contexts(state, "Tea", min_count=1) == api.contexts(state, "tea", min_count=1)
+
+
+def test_words_to_begin_with_are_those_of_the_model(tmp_path: Path) -> None:
+    names = {
+        "english": ["music", "river", "king"],
+        "magyar": [f"szó{chr(97 + at % 26)}{chr(97 + at // 26)}" for at in range(600)],
+    }
+    for name, words in names.items():
+        save(Vectors(np.eye(4)[np.arange(len(words)) % 4], Vocabulary(words)), tmp_path / name)
+    found = api.models(ExplorerState([tmp_path / name for name in names]))["models"]
+    assert found[0]["examples"] == ["music", "river", "king"]
+    assert len(found[1]["examples"]) == 4
+    assert set(found[1]["examples"]) <= set(names["magyar"])

@@ -78,6 +78,22 @@ def test_an_unknown_word_works_wherever_a_word_does() -> None:
     assert vectors.composed[word] > 5
 
 
+def test_a_word_is_spelled_as_the_corpus_has_it_before_it_is_composed() -> None:
+    vectors = known()
+    np.testing.assert_array_equal(vectors["Happy"], vectors["happy"])
+    np.testing.assert_array_equal(vectors["UNHAPPYNESS"], vectors["unhappyness"])
+    assert vectors.most_similar("Tea") == vectors.most_similar("tea")
+    assert vectors.doesnt_match(["Tea", "Teapot"]) in ("Tea", "Teapot")
+    assert "Happy" not in vectors
+    with pytest.raises(UnknownWordError, match="did you mean happy"):
+        vectors.similarity("Happy", "tea", missing="error")
+    cased = Vectors(
+        vectors.matrix, Vocabulary(["Happy", *list(vectors)[1:]], [9, 8, 7, 6, 5]), subwords=vectors.subwords
+    )
+    with pytest.raises(UnknownWordError, match="check its spelling and case"):
+        cased["TEA"]
+
+
 def test_missing_keeps_its_choices() -> None:
     vectors = known()
     with pytest.raises(UnknownWordError, match="did you mean"):

@@ -53,6 +53,8 @@ def find_rows(vectors: WordMatrix, words: Iterable[str], missing: str) -> tuple[
         if not isinstance(word, str):
             raise FirthianError(f"expected a word, got {str(word)[:40]!r}", hint="pass a string such as 'tea'")
         number = vectors.vocabulary.get(word)
+        if number < 0 and missing == "compose" and vectors.subwords is not None:
+            number = vectors.vocabulary.get(_spelled(vectors, word))
         if number < 0:
             if missing == "error" or (missing == "compose" and vectors.subwords is None):
                 raise vectors.vocabulary.unknown(word)
@@ -61,6 +63,13 @@ def find_rows(vectors: WordMatrix, words: Iterable[str], missing: str) -> tuple[
             kept.append(word)
             numbers.append(number)
     return kept, numbers
+
+
+def _spelled(vectors: WordMatrix, word: str) -> str:
+    """Return a word as the corpus has it: composed as it stands, *Tea* would be unlike *tea*."""
+    from firthian.vectors.documents import as_in_corpus
+
+    return word if word.islower() else as_in_corpus(vectors, word)
 
 
 def look_up(vectors: WordMatrix, words: Iterable[str], missing: str, unit: bool = False) -> Found:
@@ -74,7 +83,7 @@ def look_up(vectors: WordMatrix, words: Iterable[str], missing: str, unit: bool 
         rows[places < 0] = 0
     unknown = [at for at, number in enumerate(numbers) if number < 0] if missing == "compose" else []
     if unknown and vectors.subwords is not None:
-        composed = vectors.subwords.compose([kept[at] for at in unknown])
+        composed = vectors.subwords.compose([_spelled(vectors, kept[at]) for at in unknown])
         for at, row in zip(unknown, composed, strict=True):
             if not row.any():
                 raise cannot_compose(kept[at])
@@ -126,6 +135,7 @@ def explain(vectors: WordMatrix, word: str) -> str:
 
     Empty for a known word.
     """
+    word = _spelled(vectors, word)
     if word in vectors.vocabulary or vectors.subwords is None:
         return ""
     parts = vectors.subwords.parts(word)

@@ -4,13 +4,14 @@ import { bars } from "./bars.js";
 import { wordField } from "./complete.js";
 import { busy, h } from "./dom.js";
 
-const EXAMPLES = ["music", "river", "king", "science"];
+/** Words of the open model to begin with. */
+const firstWords = (tools) => tools.models.find((one) => one.name === tools.model())?.examples ?? [];
 
 function welcome(tools) {
   return h("div", { class: "welcome" },
     h("p", { class: "lead" }, "You shall know a word by the company it keeps."),
     h("p", {}, "Type a word above, or click one on the map. Try ",
-      EXAMPLES.map((word, i) => [i ? ", " : "", h("button", { type: "button", class: "word", onClick: () => tools.go(word) }, word)]).flat(),
+      firstWords(tools).map((word, i) => [i ? ", " : "", h("button", { type: "button", class: "word", onClick: () => tools.go(word) }, word)]).flat(),
       "."),
     h("p", { class: "soft" }, "Keys: / to search, arrows and Enter to choose, and on the map arrows, +, − and 0."),
   );
@@ -42,6 +43,7 @@ export async function analogy(state, tools) {
     h("span", {}, "is to"), h("button", { type: "submit" }, "what?"));
   const parts = [h("h2", {}, "Analogy"), form];
   if (!(state.a && state.b && state.c)) {
+    if (!firstWords(tools).includes("king")) return parts;
     const example = { a: "man", b: "king", c: "woman" };
     const button = h("button", { type: "button", class: "word", onClick: () => tools.change(example) }, "man is to king as woman is to …");
     return [...parts, h("p", { class: "soft" }, "For example: ", button)];

@@ -26,7 +26,7 @@ from firthian.texts.index import METHODS as RANKINGS
 from firthian.vectors import uncertainty
 from firthian.vectors.documents import as_in_corpus
 from firthian.vectors.lookup import explain
-from firthian.vectors.vectors import ANALOGY_METHODS
+from firthian.vectors.vectors import ANALOGY_METHODS, Vectors
 
 #: The most words of a map; t-SNE and UMAP would take minutes beyond their own limit.
 MOST_POINTS = 400_000
@@ -62,6 +62,7 @@ def models(state: ExplorerState) -> dict[str, Any]:
         "counts": bool(state.counts),
         "corpus": bool(state.corpus),
         "documents": len(state.index) if state.index is not None else 0,
+        "columns": [] if state.table is None else list(state.table.columns),
         "methods": [{"name": name, "missing": _missing_for(name)} for name in METHODS],
         "limits": {"points": MOST_POINTS, "embedded": MOST_EMBEDDED},
     }
@@ -77,6 +78,21 @@ def _missing_for(method: str) -> str:
     return f"pip install 'firthian[{extra}]'" if library and find_spec(library) is None else ""
 
 
+#: Words to begin with, where the model has them.
+_FIRST_WORDS = ("music", "river", "king", "science")
+
+#: Other words to begin with, by frequency rank: neither function words nor rare ones. Short ones are passed over.
+_MIDDLING, _SHORT = slice(200, 4000), 4
+
+
+def _first_words(vectors: Vectors) -> list[str]:
+    """Return a few words of a model to begin with."""
+    usual = [word for word in _FIRST_WORDS if word in vectors]
+    long = [word for word in vectors.vocabulary.words[_MIDDLING] if len(word) > _SHORT and word.isalpha()]
+    others = long[:: max(1, len(long) // len(_FIRST_WORDS))][: len(_FIRST_WORDS)]
+    return usual if len(usual) > 1 else others or vectors.vocabulary.words[: len(_FIRST_WORDS)]
+
+
 def _facts(model: Model) -> dict[str, Any]:
     model.refresh()
     vectors = model.opened
@@ -85,6 +101,7 @@ def _facts(model: Model) -> dict[str, Any]:
         "words": len(vectors),
         "dimensions": vectors.vector_size,
         "recipe": vectors.provenance.recipe or "",
+        "examples": _first_words(vectors),
         "uncertainty": uncertainty.has_uncertainty(vectors),
         "generation": model.generation,
         "trouble": model.trouble,
@@ -134,7 +151,9 @@ def analogy(
     model: ModelName = "",
 ) -> dict[str, Any]:  # fmt: skip
     """Solve an analogy: a is to b as c is to what?"""
-    answers = state.model(model).vectors().analogy(a, b, c, topn, method)
+    vectors = state.model(model).vectors()
+    a, b, c = (as_in_corpus(vectors, word) for word in (a, b, c))
+    answers = vectors.analogy(a, b, c, topn, method)
     return {
         "a": a, "b": b, "c": c, "method": method,
         "answers": [{"word": word, "score": score} for word, score in answers],
@@ -144,6 +163,7 @@ def analogy(
 def similarity(state: ExplorerState, a: Word, b: Word, model: ModelName = "") -> dict[str, Any]:
     """Return the cosine of two words; of Bayesian vectors its posterior median, with an interval."""
     vectors = state.model(model).vectors()
+    a, b = as_in_corpus(vectors, a), as_in_corpus(vectors, b)
     result: dict[str, Any] = {"a": a, "b": b, "similarity": vectors.similarity(a, b)}
     if uncertainty.has_uncertainty(vectors):
         median, low, high = vectors.similarity_estimate(a, b, _LEVEL)
@@ -154,7 +174,8 @@ def similarity(state: ExplorerState, a: Word, b: Word, model: ModelName = "") ->
 def compare(state: ExplorerState, word: Word, first: OneModel, second: OneModel, topn: Topn = 20) -> dict[str, Any]:
     """Compare the neighbors of a word in two models: which are shared, and their ranks in the other model."""
     sides = [state.model(first), state.model(second)]
-    far = [[near for near, _ in side.vectors().most_similar(word, topn=max(_FAR, topn))] for side in sides]
+    near_in = [side.vectors().most_similar(as_in_corpus(side.vectors(), word), topn=max(_FAR, topn)) for side in sides]
+    far = [[one for one, _ in some] for some in near_in]
     ranks = [{near: rank for rank, near in enumerate(some, 1)} for some in far]
     near = [set(some[:topn]) for some in far]
     shared = near[0] & near[1]
@@ -190,9 +211,12 @@ def contexts(
     model: ModelName = "",
 ) -> dict[str, Any]:
     """Return the context words of a word in the counts of a model, with their measures of association."""
-    name, counts = state.counts.get(state.model(model).name, ("", None))
+    chosen = state.model(model)
+    name, counts = state.counts.get(chosen.name, ("", None))
     if counts is None:
         raise FirthianError("no counts are open for this model", hint="restart the explorer with `counts`")
+    if word not in counts.vocabulary:
+        word = as_in_corpus(chosen.vectors(), word)
     found = context_words(counts, word, topn, min_count, order)
     return {"word": word, "order": order, "counts": name, "contexts": found.to_dict()}
 
@@ -254,7 +278,7 @@ def word_map(
         return made.to_dict()
 
     key = ("map", chosen.name, chosen.generation, method, min(limit, len(vectors)), clusters, x, y)
-    answer = _finished(state.jobs.ask(key, work, patience=10 if method in ("pca", "axes") else 0.5))
+    answer = finished(state.jobs.ask(key, work, patience=10 if method in ("pca", "axes") else 0.5))
     if isinstance(answer, Pending):
         return answer
     return {**answer, "model": chosen.name, "generation": key[2], "total": len(vectors)}
@@ -276,7 +300,7 @@ def evaluation(state: ExplorerState, model: ModelName = "") -> Any:
         return {"rows": [{"set": row.name, **{name: getattr(row, name) for name in shown}} for row in rows]}
 
     key = ("evaluation", chosen.name, chosen.generation)
-    answer = _finished(state.jobs.ask(key, work, patience=0.5))
+    answer = finished(state.jobs.ask(key, work, patience=0.5))
     return answer if isinstance(answer, Pending) else {**answer, "model": chosen.name}
 
 
@@ -312,7 +336,8 @@ def uncertain(
     }  # fmt: skip
 
 
-def _finished(job: BackgroundJob) -> Any:
+def finished(job: BackgroundJob) -> Any:
+    """Return the result of a job, or ``Pending``; raise if it failed."""
     if not job.finished.is_set():
         return Pending(job)
     if job.error is not None:
