@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import html
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import firthian as ft
 from firthian.ask.corpus import read_table
 from firthian.text.readers import Files
+from firthian.text.tags import Tag, decode_page, scan_page
 
 NOVEL = """<?xml version="1.0" encoding="UTF-8"?>
 <?xml-model href="eltec.rng"?>
@@ -120,3 +126,79 @@ def test_deep_nesting_is_no_trouble(tmp_path: Path) -> None:
     page = tmp_path / "deep.html"
     page.write_text("<html>" + "<svg>" * 50_000 + "tea" + "</svg>" * 50_000 + "cake")
     assert rows(page)[0]["text"] == "cake"
+
+
+def _seconds(function: Callable[[], object]) -> float:
+    before = time.process_time()
+    function()
+    return time.process_time() - before
+
+
+SIGNS = (
+    "<!--", "<a ", "<![", "<!x", "</a ", "<?", "<a x='", '<a "', "& ", "&#9", "<", "<script>", "</script", "<a/", "<title>",
+    "a=b ", "<a =", "&lt", "--", "<textarea", "]]>",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_time_to_read_a_page_grows_with_its_size_whatever_is_wrong(sign: str) -> None:
+    """The parser of the standard library takes minutes for 100 kB of some of these."""
+    for begin in ("", "<!--", "<a ", "<script>", "<a x='", "<title>", "<p>"):
+        page = begin + sign * (300_000 // len(sign))
+        assert _seconds(lambda page=page: list(scan_page(page))) < 5, (begin, sign)  # type: ignore[misc]
+
+
+@given(st.text(alphabet="<>/!-?='\"&;#x ap\n", max_size=40))
+def test_tags_are_read_as_the_standard_library_does_where_pages_are_well_formed(text: str) -> None:
+    """Of any text: no error. Of escaped text between tags, attributes and comments: the same text and tags."""
+    assert all(isinstance(item, str) or item.name for item in scan_page(text))
+    page = f"<p a=\"{html.escape(text)}\" B='{html.escape(text)}' c>{html.escape(text)}<!-- a --><br/></p>"
+    found = list(scan_page(page))
+    inner = [text] if text else []
+    assert found == [
+        Tag("p", True, False, {"a": text, "b": text, "c": ""}), *inner, Tag("br", True, True, {}), Tag("p", False, True, {}),
+    ]  # fmt: skip
+
+
+def test_encodings_that_are_none_are_not_used() -> None:
+    """Decoding punycode takes quadratic time."""
+    for name in ("punycode", "idna", "unicode_escape", "utf-7", "undefined", "x" * 40):
+        page = f"<meta charset={name}>" + "a" * 400_000 + "-b"
+        assert decode_page(page.encode()) == page
+    assert decode_page("<meta charset=shift_jis>茶".encode("shift_jis")) == "<meta charset=shift_jis>茶"
+
+
+def test_numbers_of_characters_may_have_any_length() -> None:
+    assert list(
+        scan_page("a&#" + "9" * 5000 + ";b&#x" + "f" * 5000 + ";&#" + "0" * 500 + "65;&#" + "0" * 5000 + ";")
+    ) == ["a\ufffdb\ufffdA\ufffd"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "<!DOCTYPE TEI [" + "".join(f"<!ENTITY e{n} '&e{n + 1};'>" for n in range(50_000)) + "]><TEI>&e0;</TEI>",
+            "more than 100 entities",
+        ),
+        ("<TEI a='" + "x" * (20 << 20), "a tag or comment of more than 16 MB"),
+        (f"<TEI xmlns='{'x' * 2000}'/>", "name of a namespace"),
+        ("<TEI>" + f"<{'a' * 1000}>" * 20_000, "nested too deeply"),
+        ("<?xml version='1.0' encoding='shift_jis'?><TEI/>", "multi-byte encodings"),
+    ],
+)
+def test_hostile_markup_takes_neither_memory_nor_the_process(tmp_path: Path, text: str, message: str) -> None:
+    """Expat overflows its stack where entities refer to each other 50,000 deep."""
+    (tmp_path / "a.tei").write_text(text)
+    with pytest.raises(ft.FirthianError, match=message):
+        rows(tmp_path / "a.tei")
+
+
+def test_time_to_read_tei_grows_with_its_size(tmp_path: Path) -> None:
+    for begin, repeated in (("<TEI><del>", "<a>"), ("<TEI><teiHeader><titleStmt>", "<author>abcdef</author>")):
+        (tmp_path / "a.tei").write_text(begin + repeated * 200_000)
+        with pytest.raises(ft.FirthianError, match="no element found"):
+            rows(tmp_path / "a.tei")
+    defaults = f"<!DOCTYPE TEI [<!ATTLIST a b CDATA '{'x' * 1_000_000}'>]><TEI>tea{'<a/>' * 100_000}</TEI>"
+    (tmp_path / "a.tei").write_text(defaults)
+    assert _seconds(lambda: rows(tmp_path / "a.tei")) < 10

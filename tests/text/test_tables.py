@@ -157,6 +157,19 @@ def test_queries(tmp_path: Path) -> None:
         documents(ROWS, sql="SELECT 1")
 
 
+@pytest.mark.parametrize("sql", ["SELECT text FROM seen", "SELECT seen() AS text", "COPY posts TO 'FOLDER/b.csv'"])
+def test_a_database_reads_and_writes_no_other_file(sql: str, tmp_path: Path) -> None:
+    source = database(tmp_path)
+    (tmp_path / "secret.txt").write_text("secret")
+    with duckdb.connect(source) as connection:
+        reading = f"SELECT content AS text FROM read_text('{tmp_path}/secret.txt')"
+        connection.execute(f"CREATE VIEW seen AS {reading}")
+        connection.execute(f"CREATE MACRO seen() AS ({reading})")
+    with pytest.raises(ft.FirthianError, match="file system operations are disabled"):
+        documents(source, sql=sql.replace("FOLDER", str(tmp_path)))
+    assert {item.name for item in tmp_path.iterdir()} == {"a.duckdb", "secret.txt"}
+
+
 @pytest.mark.parametrize(
     ("corpus", "settings", "message"),
     [

@@ -16,6 +16,9 @@ _READERS = {"csv": "read_csv", "tsv": "read_csv", "jsonl": "read_json", "parquet
 #: The name of a file in a query.
 CORPUS = "corpus"
 
+#: A view or macro of a database may name any file, and would read it.
+_ALONE = {"enable_external_access": False, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
+
 
 def open_database(path: str, header: bool = True) -> Records:
     """Open the only table of a database."""
@@ -45,7 +48,7 @@ def query_file(path: str, format: str, sql: str) -> Records:
 def _connect(path: str) -> Any:
     duckdb = require("duckdb", "tables")
     with open_random(path), errors(path):
-        return duckdb.connect(path, read_only=True)
+        return duckdb.connect(path, read_only=True, config=_ALONE)
 
 
 def _result(connection: Any, sql: str, path: str) -> Records:

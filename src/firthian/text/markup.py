@@ -1,23 +1,21 @@
 """TEI and HTML as tables: a row per document, with its text without tags, and what the markup says about it.
 
-Markup may be hostile: nothing outside the file is read, entities cannot multiply (Expat limits that), and no step recurses.
+Markup may be hostile: nothing outside the file is read, entities cannot multiply (Expat limits that) nor nest deeply, memory is
+bounded, and no step recurses or takes more than linear time.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html.entities import html5
-from html.parser import HTMLParser
 from itertools import chain
-from typing import Any
 from xml.parsers import expat
 
 from firthian.errors import FirthianError
-from firthian.text.compression import CHUNK_BYTES
 from firthian.text.files import LARGEST_LINE, chunks
 from firthian.text.records import Record, Records
+from firthian.text.tags import Tag, decode_page, scan_page
 
 COLUMNS = ("text", "title", "author", "date", "year", "language", "id")
 
@@ -39,8 +37,14 @@ _LEFT_OUT_HTML = frozenset(("iframe", "nav", "noscript", "object", "script", "st
 #: Of alternative spellings, those left out: the corrected, regularized and expanded ones stand beside them.
 _ALTERNATIVES = frozenset(("abbr", "orig", "sic"))
 
+#: Maximum entities that are made of others: Expat recurses into them, and would end the process.
+_MOST_NESTED = 100
+#: Maximum different names of elements and attributes, and characters of a tag, a comment, or all open tags.
+_MOST_NAMES, _LONGEST_TAG, _LONGEST_NAMESPACE = 1_000_000, 16 << 20, 1000
+
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
-_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+#: Where a date in a header stands: the nearest to the writing comes first; of sources, a first edition is preferred.
+_RANKS = {"creation": 0, "sourceDesc": 2, "publicationStmt": 3}
 _DATES_HTML = ("article:published_time", "datepublished", "date", "dc.date", "dcterms.date", "dcterms.created")
 
 
@@ -67,10 +71,15 @@ class _Text:
         self._path, self._parts, self._size = path, list[str](), 0
 
     def add(self, text: str) -> None:
+        if text == " " and self._parts and self._parts[-1] == " ":
+            return
         self._parts.append(text)
         self._size += len(text)
         if self._size > LARGEST_LINE:
             raise FirthianError(f"{self._path}: a document of more than {LARGEST_LINE >> 20} MB", hint="divide it")
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
 
     def taken(self) -> str:
         text = "".join(self._parts)
@@ -96,16 +105,21 @@ class _TEI:
     """Collects documents while a file is parsed."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        self._parser = parser = expat.ParserCreate(namespace_separator="}")
-        parser.buffer_text = True
+        self._path, self._names = path, dict[str, str]()
+        self._parser = parser = expat.ParserCreate(namespace_separator="}", intern=self._names)
+        parser.buffer_text = parser.specified_attributes = True
         # A text may use entities of an external DTD, which is never read; those of HTML are known.
         parser.UseForeignDTD(True)
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler, parser.SkippedEntityHandler = self._characters, self._entity
+        parser.EntityDeclHandler, parser.StartNamespaceDeclHandler = self._entity_declared, self._namespace
         self._stack: list[str] = []
+        #: How many elements of a name are open, of those that matter in a header.
+        self._open = dict.fromkeys(("teiHeader", *_RANKS), 0)
+        #: Bytes parsed, characters of the tags that are open, and entities that are made of others.
+        self._parsed = self._width = self._nested = 0
         self._silent = self._deep = 0
-        self._text, self._fact = _Text(path), _Text(path)
+        self._text, self._fact, self._authors = _Text(path), _Text(path), _Text(path)
         self._facts: dict[str, str] = {}
         #: The rank of the date found; the field that is being read, and its depth.
         self._rank, self._field, self._first = 9, "", False
@@ -119,8 +133,28 @@ class _TEI:
         except expat.ExpatError as error:
             what = f"{self._path}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)})"
             raise FirthianError(what, hint) from None
-        except (LookupError, UnicodeError) as error:
+        except (LookupError, ValueError) as error:
             raise FirthianError(f"{self._path}: {error}", hint) from None
+        self._parsed += len(data)
+        # Expat reads an unfinished tag again with each chunk.
+        if self._parsed - self._parser.CurrentByteIndex > _LONGEST_TAG:
+            raise self._too("a tag or comment of more than 16 MB")
+        if len(self._names) > _MOST_NAMES:
+            raise self._too(f"more than {_MOST_NAMES:,} different tags and attributes")
+
+    def _too(self, what: str) -> FirthianError:
+        return FirthianError(f"{self._path}, line {self._parser.CurrentLineNumber}: {what}", hint="check the file")
+
+    def _namespace(self, prefix: str | None, name: str) -> None:
+        """Refuse a long name, which would be repeated in those of all its elements."""
+        if name and len(name) > _LONGEST_NAMESPACE:
+            raise self._too(f"the name of a namespace has more than {_LONGEST_NAMESPACE:,} characters")
+
+    def _entity_declared(self, name: str, is_parameter: bool, value: str | None, *_: object) -> None:
+        """Count entities that refer to others."""
+        self._nested += value is not None and ("&" in value or "%" in value)
+        if self._nested > _MOST_NESTED:
+            raise self._too(f"more than {_MOST_NESTED} entities refer to others")
 
     def documents(self) -> Iterator[dict[str, str]]:
         """Yield the documents that have ended, once."""
@@ -131,16 +165,22 @@ class _TEI:
         name = tag.rpartition("}")[2]
         parent = self._stack[-1] if self._stack else ""
         self._stack.append(name)
+        self._width += len(tag) + 1
+        if self._width > _LONGEST_TAG:
+            raise self._too("tags are nested too deeply")
+        if name in self._open:
+            self._open[name] += 1
         if name in ("TEI", "TEI.2"):
             self._facts, self._rank, self._first = {}, 9, False
             self._known("id", attributes.get("http://www.w3.org/XML/1998/namespace}id"))
             self._known("language", attributes.get("http://www.w3.org/XML/1998/namespace}lang"))
             self._text.taken()
+            self._authors.taken()
         if name == "bibl":
             self._first = attributes.get("type") == "firstEdition"
         if self._silent or name in _LEFT_OUT_TEI or (parent == "choice" and name in _ALTERNATIVES):
             self._silent += 1
-            if not self._field and "teiHeader" in self._stack:
+            if not self._field and self._open["teiHeader"]:
                 self._header(name, parent, attributes)
         elif name not in _INLINE_TEI and attributes.get("break") != "no":
             self._text.add(" ")
@@ -156,9 +196,9 @@ class _TEI:
         elif (name, parent) in (("title", "titleStmt"), ("author", "titleStmt"), ("idno", "publicationStmt")):
             self._field = name
         elif name == "date":
-            places = [place for place in ("creation", "sourceDesc", "publicationStmt") if place in self._stack]
-            if places:
-                rank = {"creation": 0, "sourceDesc": 1 if self._first else 2, "publicationStmt": 3}[places[0]]
+            place = next((place for place in _RANKS if self._open[place]), None)
+            if place:
+                rank = 1 if place == "sourceDesc" and self._first else _RANKS[place]
                 if rank < self._rank:
                     self._rank, self._field = rank, "date"
                     self._facts["date"] = next(
@@ -174,6 +214,9 @@ class _TEI:
 
     def _end(self, tag: str) -> None:
         name = self._stack.pop()
+        self._width -= len(tag) + 1
+        if name in self._open:
+            self._open[name] -= 1
         if self._field and len(self._stack) < self._deep:
             self._end_field()
         if self._silent:
@@ -181,13 +224,14 @@ class _TEI:
         elif name not in _INLINE_TEI and name not in ("lb", "pb", "cb"):
             self._text.add(" ")
         if name in ("TEI", "TEI.2"):
-            self._done.append({**self._facts, "text": self._text.taken()})
+            authors = self._authors.taken()
+            self._done.append({**({"author": authors} if authors else {}), **self._facts, "text": self._text.taken()})
 
     def _end_field(self) -> None:
         field, value = self._field, " ".join(self._fact.taken().split())
         self._field = ""
         if field == "author" and value:
-            self._facts["author"] = "; ".join(filter(None, (self._facts.get("author"), value)))
+            self._authors.add(f"; {value}" if self._authors else value)
         elif field == "date":
             self._facts["date"] = self._facts["date"] or value
         else:
@@ -213,75 +257,48 @@ def _read_html(path: str, columns: Sequence[str] | None) -> Iterator[Record]:
         data += part
         if len(data) > LARGEST_LINE:
             raise FirthianError(f"{path}: a page of more than {LARGEST_LINE >> 20} MB", hint="divide it")
-    page = _HTML(path)
-    page.feed(_decoded(bytes(data)))
-    page.close()
-    yield Record(1, _row(columns, {**page.facts, "text": page.text.taken()}))
+    text, facts = _Text(path), dict[str, str]()
+    _note_page(scan_page(decode_page(bytes(data))), text, facts)
+    yield Record(1, _row(columns, {**facts, "text": text.taken()}))
 
 
-def _decoded(data: bytes) -> str:
-    """Decode a page as it declares; UTF-8 otherwise, whose invalid bytes are counted later."""
-    declared = _CHARSET.search(data[:CHUNK_BYTES][:2048])
-    if declared is not None:
-        try:
-            found = codecs.lookup(declared[1].decode())
-            if found.name != "utf-8" and found._is_text_encoding:
-                return data.decode(found.name)
-        except (LookupError, UnicodeError, ValueError):
-            pass
-    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+def _note_page(page: Iterable[str | Tag], text: _Text, facts: dict[str, str]) -> None:
+    """Collect the text of a page and what it says about itself; tags that are never closed do no harm."""
+    # The element that is left out, and how many of its kind are open.
+    silent, opened = "", 0
+    in_title = False
+    for item in page:
+        if isinstance(item, str):
+            if in_title:
+                facts.setdefault("title", item)
+            elif not silent:
+                text.add(item)
+            continue
+        if item.opens:
+            in_title = item.name == "title" and not silent
+            if silent or item.name in _LEFT_OUT_HTML:
+                silent = silent or item.name
+                opened += item.name == silent
+            else:
+                _note_tag(item, facts)
+        if item.closes:
+            in_title = False
+            opened -= item.name == silent
+            silent = silent if opened else ""
+        if item.name not in _INLINE_HTML:
+            text.add(" ")
 
 
-class _HTML(HTMLParser):
-    """Collects the text of a page; tags that are never closed do no harm."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.text, self.facts = _Text(path), dict[str, str]()
-        self._title = _Text(path)
-        #: The element that is left out, and how many of its kind are open.
-        self._silent, self._open = "", 0
-        self._in_title = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag says about the page."""
-        values: Mapping[str, Any] = dict(attrs)
-        if tag == "title" and "title" not in self.facts:
-            self._in_title = True
-        elif self._silent or tag in _LEFT_OUT_HTML:
-            self._silent = self._silent or tag
-            self._open += tag == self._silent
-        elif tag == "html" and values.get("lang"):
-            self.facts.setdefault("language", values["lang"])
-        elif tag == "time" and values.get("datetime"):
-            self.facts.setdefault("date", values["datetime"])
-        elif tag == "meta" and values.get("content"):
-            name = str(values.get("name") or values.get("property") or values.get("itemprop") or "").lower()
-            if name in _DATES_HTML:
-                self.facts.setdefault("date", values["content"])
-            elif name in ("author", "dc.creator"):
-                self.facts.setdefault("author", values["content"])
-        if tag not in _INLINE_HTML:
-            self.text.add(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        """Leave an element."""
-        if tag == "title" and self._in_title:
-            self._in_title = False
-            self.facts["title"] = self._title.taken()
-        if tag == self._silent:
-            self._open -= 1
-            self._silent = tag if self._open else ""
-        if tag not in _INLINE_HTML:
-            self.text.add(" ")
-
-    def parse_marked_section(self, i: int, report: int = 1) -> int:
-        """Skip ``<![...>`` as browsers do; the library refuses some."""
-        return self.parse_bogus_comment(i)
-
-    def handle_data(self, data: str) -> None:
-        """Keep text."""
-        if self._in_title:
-            self._title.add(data)
-        elif not self._silent:
-            self.text.add(data)
+def _note_tag(tag: Tag, facts: dict[str, str]) -> None:
+    """Note what a tag says about the page."""
+    values = tag.attributes
+    if tag.name == "html" and values.get("lang"):
+        facts.setdefault("language", values["lang"])
+    elif tag.name == "time" and values.get("datetime"):
+        facts.setdefault("date", values["datetime"])
+    elif tag.name == "meta" and values.get("content"):
+        name = (values.get("name") or values.get("property") or values.get("itemprop") or "").lower()
+        if name in _DATES_HTML:
+            facts.setdefault("date", values["content"])
+        elif name in ("author", "dc.creator"):
+            facts.setdefault("author", values["content"])

@@ -12,6 +12,7 @@ import numpy as np
 from firthian.arrays import Array
 from firthian.disk.artifact import ArtifactKind, sha256
 from firthian.disk.atomic import new_folder
+from firthian.disk.opening import read_regular
 from firthian.disk.tensors import damage
 from firthian.errors import FirthianError, os_errors
 from firthian.text.tokenizer import Tokenizer
@@ -95,4 +96,4 @@ def join(
 def _fingerprint(folder: Path) -> str:
     """Return the checksum of the vectors' manifest, which has those of everything else."""
     with os_errors():
-        return sha256((folder / VECTORS.manifest).read_bytes())
+        return sha256(read_regular(folder / VECTORS.manifest))
