@@ -139,15 +139,20 @@ def test_effect_size_and_p_are_those_of_wefe(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"targets": [X, [*Y, "x1"]], "attributes": [A, B]}, "share 1 words (x1): remove them from one list"),
+        (
+            {"targets": [X, [*Y, "x1"]], "attributes": [A, B]},
+            "targets 1 and targets 2 share x1: keep a word in one list",
+        ),
+        ({"targets": [X, [*Y, "a0"]], "attributes": [A, B]}, "targets 2 and attributes 1 share a0: keep a word in one"),
         ({"targets": [X, Y], "attributes": [A, []]}, "the list attributes 2 is empty"),
-        ({"targets": [X, ["y1"]], "attributes": [A, B]}, "only 1 of 1 words of the list targets 2 have vectors"),
+        ({"targets": [X, ["y1"]], "attributes": [A, B]}, "the list targets 2 has only one word, 'y1': add words to it"),
+        ({"targets": [X], "axis": "a1,a2:none"}, "'none', the only word of the list none, has no vector"),
         ({"targets": [X, ["y1", "no", "none"]], "attributes": [A, B]}, "only 1 of 3 words of the list targets 2"),
         ({"targets": [["x1"]], "axis": "a1:b1"}, "two attribute words allow no test"),
         ({"targets": [X], "axis": "a1,b1"}, "expected two poles of words, got 'a1,b1'"),
         ({"targets": [X], "axis": "a1:"}, "expected two poles of words"),
         ({"targets": [X], "axis": "a1:b1:b2"}, "expected two poles of words"),
-        ({"targets": [X], "axis": "a1,a2:b1,a2"}, "share 1 words (a2)"),
+        ({"targets": [X], "axis": "a1,a2:b1,a2"}, "the lists a1 and b1 share a2"),
         ({"targets": [X, Y, A], "attributes": [A, B]}, "got 3 and 2"),
         ({"targets": [X, Y]}, "no word lists"),
         ({"list": "weat99"}, "there are no published lists named 'weat99': did you mean"),

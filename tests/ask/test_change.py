@@ -159,6 +159,19 @@ def test_a_word_of_one_slice_cannot_be_compared(comparison):
     assert any("1 words are in fewer than two" in note for note in result.notes)
 
 
+def test_mistakes_are_found_before_the_corpus_is_read(tmp_path):
+    for name, value in (("fdr", 1.5), ("permutations", 5), ("topn", -1)):
+        with pytest.raises(FirthianError, match=name):
+            ft.change(tmp_path / "missing", tmp_path / "missing too", **{name: value})
+
+
+def test_a_slice_without_words_is_named():
+    old, new, none = texts(1, False), texts(2, True), ["?!"] * 20
+    with pytest.raises(FirthianError, match="the slice slice 3 contains no words") as caught:
+        ft.change(old, new, none, **SETTINGS)
+    assert caught.value.hint
+
+
 def test_missing_words_are_told(comparison):
     result = comparison.ask(["mouse", "zebra"])
     assert result.to_dict()["missing"] == ["zebra"]

@@ -78,6 +78,8 @@ def test_groups() -> None:
             ft.keyness(table, "g", **{"groups": ["1", "2"], **arguments})
     with pytest.raises(ft.FirthianError, match="no column 'sex'"):
         ft.keyness(table, "sex")
+    with pytest.raises(ft.FirthianError, match="the column 'g' has one value, '1'"):
+        ft.keyness({"text": ["a b"] * 5, "g": ["1"] * 5}, "g")
 
 
 def test_the_command(firth, tmp_path) -> None:

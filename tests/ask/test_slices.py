@@ -71,6 +71,7 @@ def test_bundles_are_of_one_slice_and_of_equal_size():
         ([TABLE], {"by": "year", "cuts": [1840]}, "has only 1 of the documents"),
         ([TABLE], {"by": "year", "cuts": [1850], "unit": "author"}, "only 1 of the values of 'author'"),
         ([TABLE], {"by": "year", "unit": "writer"}, "no column 'writer'"),
+        ([["a", "b"], []], {}, "the slice slice 2 has no documents"),
         ([["a", "b"], ["c", "d"]], {"by": "year"}, "`by` has no effect|by has no effect"),
         ([{"text": ["a"] * 60, "day": [str(n) for n in range(60)]}], {"by": "day"}, "60 values"),
     ],

@@ -8,7 +8,7 @@ import io
 import pytest
 
 from firthian.errors import FirthianError
-from firthian.runtime.table import Column, Table, defused, find_table, visible
+from firthian.runtime.table import Column, Table, as_text, defused, find_table, visible
 
 HOSTILE = "=cmd|' /C calc'!A0\x1b[2J<script>alert(1)</script>\u202e"
 
@@ -43,6 +43,19 @@ def test_a_table_fits_a_narrow_terminal():
     console.print(table())
     assert isinstance(console.file, io.StringIO)
     assert max(map(len, console.file.getvalue().splitlines())) <= 60
+
+
+def test_lists_of_words_get_a_table_of_their_own_in_a_narrow_terminal():
+    names = [f"measure_{n}" for n in range(5)]
+    columns = [Column("word"), *(Column(name, float, ".3f") for name in names), Column("near", list)]
+    words = ["cup", "saucer", "kettle"]
+    whole = Table("Words", columns, [("tea", *range(5), words)], notes=["by documents"])
+    narrow = as_text([whole], width=80)
+    assert ", ".join(words) in narrow
+    assert narrow.count("tea") == 2
+    assert narrow.count("by documents") == 1
+    assert narrow.splitlines()[-1] == "by documents"
+    assert as_text([whole], width=120).count("tea") == 1
 
 
 def test_no_text_is_a_formula_in_a_spreadsheet_and_numbers_stay_numbers():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -172,8 +173,7 @@ def associate(
             f"expected one or two lists of targets and two of attributes, got {len(rows)} and {len(columns)}",
             hint="pass one or two target lists, and two attribute lists or an axis",
         )
-    _check_overlap(rows)
-    _check_overlap(columns)
+    _check_overlap([*rows.items(), *columns.items()])
     return _test(vectors, rows, columns, chosen, source)
 
 
@@ -221,14 +221,12 @@ def _read(words: Any) -> Sequence[str]:
     return [*dict.fromkeys(str(word) for word in words)]
 
 
-def _check_overlap(lists: Mapping[str, Sequence[str]]) -> None:
-    if len(lists) == 2:
-        one, two = lists.values()
-        if both := [word for word in one if word in set(two)]:
-            raise FirthianError(
-                f"the lists {' and '.join(lists)} share {len(both)} words ({', '.join(both[:5])})",
-                hint="remove them from one list",
-            )
+def _check_overlap(lists: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Raise if two lists share a word: as an attribute of itself it is nearer than any other word can be."""
+    for (name, words), (other, others) in itertools.combinations(lists, 2):
+        if both := [word for word in words if word in set(others)]:
+            shown = ", ".join(both[:5]) + (f" and {len(both) - 5} more words" if len(both) > 5 else "")
+            raise FirthianError(f"the lists {name} and {other} share {shown}", hint="keep a word in one list only")
 
 
 def _find(vectors: Vectors, name: str, words: Sequence[str], missing: str, fewest: int) -> ListOfWords:
@@ -251,12 +249,14 @@ def _find(vectors: Vectors, name: str, words: Sequence[str], missing: str, fewes
             composed.append(word)
         else:
             absent.append(given)
+    if len(words) < fewest:
+        raise FirthianError(f"the list {name} has only one word, {words[0]!r}", hint="add words to it")
     if len(kept) < max(fewest, _FEWEST * len(words)):
         raise FirthianError(
-            f"only {len(kept)} of {len(words)} words of the list {name} have vectors (missing: {', '.join(absent[:5])})",
-            hint="use words of the vocabulary, or vectors of more text"
-            if absent
-            else "pass a list of two words or more",
+            f"only {len(kept)} of {len(words)} words of the list {name} have vectors (missing: {', '.join(absent[:5])})"
+            if len(words) > 1
+            else f"{words[0]!r}, the only word of the list {name}, has no vector",
+            hint="use words of the vocabulary, or vectors of more text",
         )
     found = look_up(vectors, kept, missing)
     rows = np.asarray(found.vectors, dtype=np.float64)

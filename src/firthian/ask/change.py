@@ -43,6 +43,13 @@ FalseDiscoveryRate = Annotated[float, Option("share of false discoveries to acce
 Topn = Annotated[int, Option("words to describe by neighbors and contexts", low=0)]
 
 
+def can_measure(vectors: Vectors) -> bool:
+    """Return whether ``change`` can measure with these vectors: those of SGNS, with their context vectors."""
+    contexts = vectors.contexts
+    fitting = contexts is not None and contexts.shape == vectors.matrix.shape and not vectors.provenance.transforms
+    return fitting and vectors.provenance.stats.get("family") == "binomial"
+
+
 @dataclass(frozen=True)
 class _Space:
     """Vectors to measure with: u of the words, c of the contexts, their images, and the noise of SGNS."""
@@ -58,12 +65,7 @@ class _Space:
         """Take what SGNS learned; raise if the vectors are of another kind."""
         stats, options = vectors.provenance.stats, vectors.provenance.options
         contexts = vectors.contexts
-        if (
-            stats.get("family") != "binomial"
-            or contexts is None
-            or contexts.shape != vectors.matrix.shape
-            or vectors.provenance.transforms
-        ):
+        if contexts is None or not can_measure(vectors):
             raise FirthianError(
                 "change needs vectors of the recipe sgns with their context vectors",
                 hint="train them: firth train CORPUS -m sgns -o VECTORS; or omit `vectors`",
@@ -128,6 +130,12 @@ class Comparison:
             _Space.of(vectors, np.ones(len(vectors)))
         settings |= dict(counting or {})
         self.text = Occurrences.read(self.slices, settings, None if vectors is None else vectors.vocabulary, self.run)
+        filled = np.isin(np.arange(len(slices.names)), self.slices.unit_slices[self.text.has_words()])
+        if not filled.all():
+            raise FirthianError(
+                f"the slice {slices.names[int(np.argmin(filled))]} contains no words of the vocabulary",
+                hint="leave it out, or choose other slices",
+            )
         if vectors is None:
             counts = self.text.count(self.run)
             plan = TrainingPlan.create(counts, "sgns", {}, vector_size, seed)
@@ -254,10 +262,7 @@ class Comparison:
         topn: Topn = 20,
     ) -> ChangeResult:
         """Test words, by default all that are frequent enough, and describe the ``topn`` that changed most clearly."""
-        given = {"min_occurrences": min_occurrences, "permutations": permutations, "fdr": fdr, "topn": topn}
-        checked: dict[str, Any] = {
-            name: option.check(given[name], strict=True) for name, option in declared(Comparison.ask).items()
-        }
+        checked = _checked(min_occurrences=min_occurrences, permutations=permutations, fdr=fdr, topn=topn)
         vocabulary, missing = self.vectors.vocabulary, list[str]()
         if words is None:
             ids = self.testable(checked["min_occurrences"])
@@ -322,6 +327,11 @@ class Comparison:
         }  # fmt: skip
 
 
+def _checked(**given: Any) -> dict[str, Any]:
+    """Return the options of a question, checked."""
+    return {name: option.check(given[name], strict=True) for name, option in declared(Comparison.ask).items()}
+
+
 #: What decides how text becomes words, in the state of vectors.
 _TOKENIZING = ("tokenizer", "keep_case", "fold_numbers")
 
@@ -367,6 +377,8 @@ def change(
     for name in settings:
         if name not in known:
             raise FirthianError(f"change has no option {name!r}", hint=suggest(name, known))
+    # Before the corpus is read.
+    _checked(min_occurrences=min_occurrences, permutations=permutations, fdr=fdr, topn=topn)
     # Settings of counting need no dictionary of their own.
     counted = {name: settings.pop(name) for name in list(settings) if name not in own}
     settings["counting"] = {**counted, **(settings.get("counting") or {})}

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firthian.arrays import unit_rows
+from firthian.arrays import Array, unit_rows
 from firthian.errors import require
 from firthian.runtime.figures import COLORS, extents_of, plain_text, renderer_of
 
 if TYPE_CHECKING:
-    from firthian.ask.change_result import ChangedWord, ChangeResult
+    from firthian.ask.change_result import ChangedWord, ChangeResult, SliceOfWord
     from firthian.vectors.vectors import Vectors
 
 _DPI, _GRAY = 150, "#8a93a0"
@@ -46,25 +46,32 @@ def volcano(result: ChangeResult, labels: int) -> Any:
     return figure
 
 
-def trajectory(word: ChangedWord, vectors: Vectors) -> Any:
-    """Draw the vectors of a word in its slices, in the plane of the first two components of them and its neighbors."""
-    figure = require("matplotlib.figure", "viz").Figure(figsize=(8, 6.5), dpi=_DPI, layout="constrained")
-    axes = figure.add_subplot()
+def in_plane(word: ChangedWord, vectors: Vectors) -> tuple[list[SliceOfWord], Array, list[str], Array]:
+    """Return the slices of a word, their places in a plane, and its neighbors there with theirs.
+
+    The first axis is where the word went, the second what else divides its neighbors most.
+    """
     parts = [part for part in word.slices if part.occurrences]
     near = list(dict.fromkeys(other for part in parts for other in part.neighbors))
     path = unit_rows(np.array([part.vector for part in parts], dtype=np.float32)).astype(np.float64)
     others = unit_rows(np.asarray(vectors[near], dtype=np.float32)).astype(np.float64) if near else path[:0]
-    # The first axis is where the word went, the second what else divides its neighbors most.
     points = np.concatenate([path, others])
     first = path[-1] - path[0]
     first /= max(float(np.sqrt(first @ first)), 1e-12)
     rest = points - np.outer(points @ first, first)
     around = rest[len(parts) :] if len(near) > 1 else rest
-    _, _, axes_ = np.linalg.svd(around - around.mean(axis=0), full_matrices=False)
-    second = axes_[0] * (1 if axes_[0][np.argmax(np.abs(axes_[0]))] > 0 else -1)
+    _, _, directions = np.linalg.svd(around - around.mean(axis=0), full_matrices=False)
+    second = directions[0] * (1 if directions[0][np.argmax(np.abs(directions[0]))] > 0 else -1)
     places = np.stack([points @ first, points @ second], axis=1)
-    own, rest_ = places[: len(parts)], places[len(parts) :]
-    axes.scatter(*rest_.T, s=14, c=_GRAY, alpha=0.8, linewidths=0)
+    return parts, places[: len(parts)], near, places[len(parts) :]
+
+
+def trajectory(word: ChangedWord, vectors: Vectors) -> Any:
+    """Draw the vectors of a word in its slices, in the plane of the first two components of them and its neighbors."""
+    figure = require("matplotlib.figure", "viz").Figure(figsize=(8, 6.5), dpi=_DPI, layout="constrained")
+    axes = figure.add_subplot()
+    parts, own, near, others = in_plane(word, vectors)
+    axes.scatter(*others.T, s=14, c=_GRAY, alpha=0.8, linewidths=0)
     axes.plot(*own.T, color=COLORS[0], linewidth=1, alpha=0.5)
     for start, end in itertools.pairwise(own):
         axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": COLORS[0], "shrinkA": 4, "shrinkB": 4})
@@ -77,7 +84,7 @@ def trajectory(word: ChangedWord, vectors: Vectors) -> Any:
     axes.margins(0.12)
     named = [(*place, f"{word.word} {part.name}") for place, part in zip(own, parts, strict=True)]
     _label(figure, axes, named, COLORS[0], 10)
-    _label(figure, axes, [(*place, other) for place, other in zip(rest_, near, strict=True)], "#333333", 8)
+    _label(figure, axes, [(*place, other) for place, other in zip(others, near, strict=True)], "#333333", 8)
     return figure
 
 

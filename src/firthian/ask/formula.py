@@ -112,9 +112,15 @@ class Formula:
             ) from None
         names = [self._spelled(name, spellings) for name in matrix.model_spec.column_names]
         design = Design(np.asarray(matrix, dtype=np.float64), names)
-        if not design.coefficients or len(names) > _MOST_COEFFICIENTS:
-            remedy = f"write one that has, but at most {_MOST_COEFFICIENTS}"
-            raise FirthianError(f"the formula {self.text!r} has {len(design.coefficients):,} coefficients", hint=remedy)
+        if not design.coefficients:
+            raise FirthianError(
+                f"the formula {self.text!r} has no coefficients", hint="write for example party + gender"
+            )
+        if len(names) > _MOST_COEFFICIENTS:
+            raise FirthianError(
+                f"the formula {self.text!r} has {len(names):,} coefficients, more than {_MOST_COEFFICIENTS}",
+                hint="omit terms, or columns that have many values",
+            )
         return design
 
     def _spelled(self, name: str, spellings: Mapping[tuple[str, str], str]) -> str:

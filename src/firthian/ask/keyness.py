@@ -175,6 +175,11 @@ def _members(column: Any, groups: Sequence[str] | None) -> tuple[Array, tuple[st
         place = column.levels.index(wanted[0])
         members = np.where(column.codes < 0, -1, (column.codes != place).astype(np.int64))
         return members, (wanted[0], f"not {wanted[0]}")
+    if groups is None and len(wanted) < 2:
+        raise FirthianError(
+            f"the column {column.name!r} has one value, {wanted[0]!r}" if wanted else f"{column.name!r} has no values",
+            hint="choose a column that divides the documents",
+        )
     if len(set(wanted)) != 2 or len(wanted) != 2:
         raise FirthianError(
             f"expected two groups, but {column.name} has {len(wanted)} values", hint="name two of them with `groups`"

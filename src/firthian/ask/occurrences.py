@@ -89,6 +89,13 @@ class Occurrences:
         """The weights of a window as integers, and their unit."""
         return self.options.sides(), float(self.options.integer_weights()[1])
 
+    def has_words(self) -> Array:
+        """Return which units have at least one word."""
+        found = np.zeros(self.unit_slices.size + 1, dtype=bool)
+        # Positions that are left out have the unit -1, the last.
+        found[self.units[self.ids >= 0]] = True
+        return found[:-1]
+
     def frequencies(self) -> Array:
         """Return how often each word occurs in the stream, as a share."""
         counts = np.diff(self.index[0]).astype(np.float64)

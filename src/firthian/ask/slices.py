@@ -168,9 +168,10 @@ def _build(
     slices = Slices(Joined([corpus]), list(names), unit_of, distinct[0].astype(np.int32), what, tuple(notes))
     for name, size in zip(slices.names, slices.sizes, strict=True):
         if size < 2:
-            number = "no documents" if size == 0 else f"only 1 of the {what}"
+            if size == 0:
+                raise FirthianError(f"the slice {name} has no documents", hint="leave it out")
             finer = "divide the text into more documents" if unit is None else "choose a finer `unit`"
-            raise FirthianError(f"the slice {name} has {number}, so nothing can be permuted", hint=finer)
+            raise FirthianError(f"the slice {name} has only 1 of the {what}, so nothing can be permuted", hint=finer)
     return slices
 
 

@@ -154,6 +154,7 @@ def explore(
     ),
     corpus: list[str] | None = typer.Option(None, help="Text file or folder; adds example lines. Repeatable."),
     index: str | None = typer.Option(None, help="Folder made by firth index; adds a search of its documents."),
+    table: str | None = typer.Option(None, help="Table of texts; adds change between slices, and groups of documents."),
     host: str = typer.Option("127.0.0.1", help="Address to listen on; other than localhost, it needs --token."),
     port: int = typer.Option(8642, help="Port; 0 picks a free one.", min=0, max=65535),
     token: str | None = typer.Option(None, help="Secret that clients must send. [default: $FIRTHIAN_TOKEN]"),
@@ -174,6 +175,6 @@ def explore(
 
     token = token or os.environ.get("FIRTHIAN_TOKEN") or None
     serve(
-        vectors, counts=counts, corpus=corpus or (), index=index, host=host, port=port, token=token, root_path=root_path,
-        allow_hosts=allow_host or (), ready=ready,
+        vectors, counts=counts, corpus=corpus or (), index=index, table=table, host=host, port=port, token=token,
+        root_path=root_path, allow_hosts=allow_host or (), ready=ready,
     )  # fmt: skip

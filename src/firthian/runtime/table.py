@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, TypeVar
@@ -20,6 +20,9 @@ _JOINERS = "\u200c\u200d"
 
 #: A spreadsheet takes a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+#: In a terminal: characters between columns, the least for a list of words, and the most that a text needs.
+_GAP, _LEAST_LIST, _MOST_TEXT = 3, 14, 20
 
 
 def visible(text: str) -> str:
@@ -179,13 +182,36 @@ class Table:
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def __rich__(self) -> Any:
+    def fitting(self, width: int) -> list[Table]:
+        """Return tables for a terminal: the lists of words in one of their own if they do not fit beside the numbers.
+
+        >>> table = Table("", [Column("word"), Column("n", int), Column("near", list)], [("tea", 1, ["cup", "milk"])])
+        >>> [part.names for part in table.fitting(20)]
+        [['word', 'n'], ['word', 'near']]
+        """
+        lists = [place for place, column in enumerate(self.columns) if column.kind is list]
+        others = [place for place in range(len(self.columns)) if place not in lists]
+        needed = _GAP * len(self.columns) + _LEAST_LIST * len(lists)
+        for place in others:
+            column, cells = self.columns[place], [row[place] for row in self.rows]
+            longest = max(len(column.show(value)) for value in (*cells, None))
+            needed += max(len(column.name), min(longest, _MOST_TEXT) if column.kind is str else longest)
+        if not lists or len(others) < 2 or needed <= width:
+            return [self]
+        parts = (others, [others[0], *lists])
+        return [
+            Table(title, [self.columns[n] for n in part], [[row[n] for n in part] for row in self.rows], notes)
+            for part, title, notes in zip(parts, (self.title, ""), ((), self.notes), strict=True)
+        ]
+
+    def _drawn(self) -> Any:
+        """Return the title and the rows for rich."""
         from rich.box import SIMPLE_HEAD
-        from rich.console import Group
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        table = RichTable(title=Text(visible(self.title)), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        title = Text(visible(self.title)) if self.title else None
+        table = RichTable(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
         for column in self.columns:
             number = column.kind in (int, float)
             table.add_column(
@@ -193,7 +219,14 @@ class Table:
             )
         for line in self.shown():
             table.add_row(*map(Text, line))
-        return Group(table, *(Text(visible(note)) for note in self.notes))
+        return table
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.text import Text
+
+        for part in self.fitting(options.max_width):
+            yield part._drawn()
+            yield from (Text(visible(note)) for note in part.notes)
 
     def __str__(self) -> str:
         return as_text([self])

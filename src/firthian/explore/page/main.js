@@ -3,6 +3,7 @@ import { ask } from "./api.js";
 import { completing } from "./complete.js";
 import { busy, h, problem } from "./dom.js";
 import { WordMap } from "./map.js";
+import * as questions from "./questions.js";
 import { change, listen, read } from "./state.js";
 import { csv, download, takeout } from "./takeout.js";
 import * as views from "./views.js";
@@ -20,9 +21,13 @@ const TABS = [
   ["contexts", "Contexts", views.contexts, (facts) => facts.counts],
   ["examples", "Examples", views.examples, (facts) => facts.corpus],
   ["documents", "Documents", views.documents, (facts) => facts.documents],
+  ["lists", "Lists", questions.lists],
+  ["change", "Change", questions.change, (facts) => facts.columns.length],
+  ["groups", "Groups", questions.groups, (facts) => facts.columns.length],
   ["certainty", "Certainty", views.certainty, (facts) => facts.models.some((one) => one.uncertainty)],
   ["evaluation", "Scores", views.evaluation],
 ];
+const ABOUT_A_WORD = ["models", "contexts", "examples", "change", "groups", "certainty"];
 const METHODS = { pca: "PCA (fast)", tsne: "t-SNE", umap: "UMAP", axes: "Your own axes" };
 const SHADES = { cluster: "cluster", frequency: "frequency", certainty: "uncertainty" };
 
@@ -73,7 +78,7 @@ const modelName = () => {
 /** Shows a word, in the open tab if that is about a single word. */
 function go(next) {
   const tab = read().tab;
-  change({ word: next, tab: ["models", "contexts", "examples", "certainty"].includes(tab) ? tab : "" });
+  change({ word: next, tab: ABOUT_A_WORD.includes(tab) ? tab : "" });
 }
 
 function show(parts) {
@@ -90,6 +95,7 @@ async function answer(state) {
   let kept = [];
   const tools = {
     signal, go, change, model: modelName, models: facts.models, hasCounts: facts.counts, documents: facts.documents,
+    columns: facts.columns, hasCorpus: facts.corpus,
     show: (parts) => { kept = parts; show(parts); },
     mark: (words) => map.mark(words, true),
     takeout, word: state.word,

@@ -15,7 +15,8 @@ from urllib.parse import quote
 
 from firthian._version import __version__
 from firthian.errors import FirthianError, UnknownWordError, require
-from firthian.explore.server.api import HANDLERS, Pending
+from firthian.explore.server import api, questions
+from firthian.explore.server.api import Pending
 from firthian.explore.server.connections import connection_class
 from firthian.explore.server.parameters import is_required, read_parameters, schema
 from firthian.explore.server.security import Gate, Hosts, check_binding, refuse
@@ -23,6 +24,9 @@ from firthian.explore.server.state import ExplorerState
 from firthian.options import declared
 
 log = logging.getLogger("firthian.explore")
+
+#: The handler of each path.
+HANDLERS = {**api.HANDLERS, **questions.HANDLERS}
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -119,6 +123,7 @@ def serve(
     counts: str | Sequence[str] | None = None,
     corpus: Sequence[str] = (),
     index: str | None = None,
+    table: str | None = None,
     host: str = "127.0.0.1",
     port: int = 8642,
     token: str | None = None,
@@ -127,13 +132,13 @@ def serve(
     ready: Any = None,
 ) -> None:
     """Serve until interrupted; ``ready(url)`` is called when the page can be opened. Port 0 picks a free one."""
-    server, bound = _prepare(paths, counts, corpus, index, host, port, token, root_path, allow_hosts, ready)
+    server, bound = _prepare(paths, counts, corpus, index, table, host, port, token, root_path, allow_hosts, ready)
     server.run(sockets=[bound])
 
 
 def start(paths: Sequence[str], *, counts: str | None = None, ready: Any = None) -> Any:
     """Serve in a thread, to pages of notebooks on this machine, until the result's ``should_exit`` is set."""
-    server, bound = _prepare(paths, counts, (), None, "127.0.0.1", 0, None, "", (), ready, framed=True)
+    server, bound = _prepare(paths, counts, (), None, None, "127.0.0.1", 0, None, "", (), ready, framed=True)
     threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True).start()
     return server
 
@@ -143,6 +148,7 @@ def _prepare(
     counts: str | Sequence[str] | None,
     corpus: Sequence[str],
     index: str | None,
+    table: str | None,
     host: str,
     port: int,
     token: str | None,
@@ -155,7 +161,7 @@ def _prepare(
     uvicorn = require("uvicorn", "web")
     check_binding(host, token)
     root_path = check_root_path(root_path)
-    state = ExplorerState(paths, counts, corpus, index)
+    state = ExplorerState(paths, counts, corpus, index, table)
     app = make_app(state, hosts=Hosts(host, allow_hosts), token=token, root_path=root_path, framed=framed)
     bound = _bind(host, port)
     config = uvicorn.Config(
@@ -206,7 +212,7 @@ _ERROR_SCHEMA = {"type": "object", "required": ["error", "hint"], "properties": 
 _ERROR = {"description": "An error and a hint.", "content": {"application/json": {"schema": _ERROR_SCHEMA}}}
 
 #: Requests that may answer 202 while a job runs.
-_SLOW = ("/api/map", "/api/evaluation")
+_SLOW = ("/api/map", "/api/evaluation", "/api/change", "/api/regress")
 
 
 def openapi() -> dict[str, Any]:

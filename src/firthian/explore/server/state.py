@@ -32,6 +32,9 @@ _MOST_UNFINISHED = 32
 #: The most finished jobs kept; a map of 100,000 words takes about 10 MB.
 _MOST_FINISHED = 12
 
+#: The most readings of a table that are kept; one holds all its tokens.
+_MOST_READINGS = 2
+
 
 def folded(word: str) -> str:
     """Return a word without case and accents, for search.
@@ -180,8 +183,29 @@ class BackgroundJobs:
             job.finished.set()
 
 
+class AskedTable:
+    """A table of texts to ask questions about, and the last readings of it."""
+
+    def __init__(self, path: str | Path) -> None:
+        from firthian.ask.corpus import read_table
+
+        self.texts = read_table(path)
+        #: The names of the columns besides the text.
+        self.columns = list(self.texts.columns)
+        self._kept: dict[Any, Any] = {}
+
+    def reading(self, key: Any, read: Callable[[], Any]) -> Any:
+        """Return what was read for a key; only jobs, which run one at a time, may call this."""
+        found = self._kept.pop(key) if key in self._kept else read()
+        # The one used last is dropped last.
+        self._kept[key] = found
+        for old in list(self._kept)[:-_MOST_READINGS]:
+            del self._kept[old]
+        return found
+
+
 class ExplorerState:
-    """All models by name, and optionally the counts they were trained on, their corpus, and an index of documents."""
+    """All models by name, and optionally the counts they were trained on, their corpus, an index of documents, and a table."""
 
     def __init__(
         self,
@@ -189,6 +213,7 @@ class ExplorerState:
         counts: str | Path | Sequence[str | Path] | None = None,
         corpus: Sequence[str] = (),
         index: str | Path | None = None,
+        table: str | Path | None = None,
     ) -> None:
         if not paths:
             raise FirthianError("there are no vectors to explore", hint="pass at least one folder or file")
@@ -209,6 +234,8 @@ class ExplorerState:
             Files(self.corpus)
         #: Documents to search.
         self.index = None if index is None else Index.load(index)
+        #: Texts with columns, for questions about them.
+        self.table = None if table is None else AskedTable(table)
         self.jobs = BackgroundJobs()
 
     def model(self, name: str | None) -> Model:
