@@ -82,6 +82,20 @@ def test_an_output_that_has_no_letters_for_a_word(firth_process: Firth, chinese:
     assert json.loads(done.out)[0]["word"] == WORDS[0]
 
 
+def test_the_locale_c_without_utf8(firth_process: Firth, chinese: Path) -> None:
+    """Python then writes ASCII and passes only undecodable bytes of names."""
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = firth_process("neighbors", chinese / "v", WORDS[0].encode("unicode_escape").decode(), env=environment)
+    assert done.code == 2
+    (chinese / "text.txt").write_text(WORDS[0], encoding="utf-8")
+    target = chinese / "matrix.npy"
+    done = firth_process(
+        "encode", chinese / "v", chinese / "text.txt", "-o", target, "--method", "mean", env=environment
+    )
+    assert (done.code, done.err) == (0, "")
+    assert r"1 texts \xd7 3 dimensions" in done.out
+
+
 def test_pictures_of_words_that_the_font_has_no_letters_for(firth: Firth, chinese: Path) -> None:
     pytest.importorskip("matplotlib")
     # Warnings fail the tests.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from firthian.kernels import postings as kernels
 from firthian.texts import building
 from firthian.texts.index import FUSION, K1, USUAL_FUSION, B, fuse
 from firthian.texts.methods import METHODS
+from firthian.texts.snippets import snippet
 from firthian.vectors.subwords import Subwords
 from tests.reference import postings as slow
 
@@ -318,3 +320,12 @@ def test_constants_of_fusion_are_those_of_the_benchmark() -> None:
         assert FUSION.get(method, USUAL_FUSION) == (row["k"], row["share"])
         for kind in ("posting", "subject"):
             assert row[kind]["hybrid"] > row[kind]["words"]
+
+
+def test_a_document_of_one_endless_word_has_a_snippet_in_time() -> None:
+    for text in ("tea-" * 500_000, "tea " * 500_000):
+        before = time.process_time()
+        shown, spans = snippet(text, ["tea"])
+        assert time.process_time() - before < 10
+        assert len(shown) < 200
+        assert spans

@@ -256,3 +256,12 @@ def test_files_with_parts_that_do_not_fit_are_damaged() -> None:
     product = compress(VECTORS, 8).stored.arrays()
     with pytest.raises(ValueError, match="fit"):
         Codes.from_arrays({**product, "groups": np.full(24, 6, np.uint16)}, 1.0, (1500, 24))
+
+
+def test_rows_of_very_many_dimensions_take_memory_like_their_numbers() -> None:
+    """A matrix of bits by dimensions would have 54 GB."""
+    dimension = 60_000
+    bits = np.repeat(np.arange(dimension, dtype=np.uint16), 4)
+    codes = np.zeros((2, dimension // 2 + bits.size // 8), np.uint8)
+    steps = np.ones(dimension, np.float32)
+    assert Codes(codes, np.ones(2, np.float16), steps=steps, bits=bits)[:].shape == (2, dimension)

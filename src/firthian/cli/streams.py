@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -32,9 +33,12 @@ class VisibleOutput:
 def prepared_streams() -> Iterator[None]:
     """Open standard streams that were closed, and make output accept and show any text, while a command runs."""
     _open_closed()
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        # Words of other scripts, or odd file names, on a terminal that cannot show them.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Words of other scripts, or odd file names, on a terminal that cannot show them. In the locale C, which is strict in
+        # another way, odd file names pass as they are where the encoding is UTF-8.
+        name = codecs.lookup(sys.stdout.encoding).name
+        if sys.stdout.errors == "strict" or (sys.stdout.errors == "surrogateescape" and name != "utf-8"):
+            sys.stdout.reconfigure(errors="backslashreplace")
     before = sys.stdout
     shown: Any = VisibleOutput(before)
     sys.stdout = shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
@@ -20,13 +21,13 @@ def snippet(text: str, words: Iterable[str], length: int = 160) -> tuple[str, li
     wanted = frozenset(words)
     found: list[tuple[int, int]] = []
     for number, match in enumerate(_WORD.finditer(text)):
-        if number == _MOST_WORDS:
+        if max(number, len(found)) >= _MOST_WORDS:
             break
         whole = match[0].lower()
         if match[0] in wanted or whole in wanted:
             found.append(match.span())
         elif not whole.isalnum():
-            pieces = re.finditer(r"\w+", match[0])
+            pieces = islice(re.finditer(r"\w+", match[0]), _MOST_WORDS)
             found += [(match.start() + p.start(), match.start() + p.end()) for p in pieces if p[0].lower() in wanted]
     best, most = 0, -1
     for first, (begin, _) in enumerate(found):

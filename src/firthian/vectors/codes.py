@@ -21,8 +21,8 @@ import numpy as np
 
 from firthian.arrays import Array
 
-#: Rows that are decoded together.
-_BLOCK = 8192
+#: Rows that are decoded together, and their numbers.
+_BLOCK, _BLOCK_NUMBERS = 8192, 1 << 24
 
 #: Sets ``out`` to the products of a query with the rows of a slice.
 Scorer = Callable[[slice, Array], None]
@@ -64,10 +64,11 @@ class Layout:
         numbers[:, self.summed :] = halves >> 4
         numbers *= self.units
         if self.bits.size:
-            spread = np.zeros((self.bits.size, self.dimension), np.float32)
-            spread[np.arange(self.bits.size), self.bits] = self.values
+            order = np.argsort(self.bits, kind="stable")
+            dimensions, starts = np.unique(self.bits[order], return_index=True)
+            further = np.unpackbits(codes[:, self.summed :], axis=1)[:, order] * self.values[order]
             # Whole numbers: any order of addition gives the same.
-            numbers += np.unpackbits(codes[:, self.summed :], axis=1).astype(np.float32) @ spread
+            numbers[:, dimensions] += np.add.reduceat(further, starts, axis=1)
         return numbers
 
     def pack(self, numbers: Array, codes: Array) -> None:
@@ -174,8 +175,9 @@ class Codes:
         chosen = self.codes[rows]
         codes = np.ascontiguousarray(chosen.reshape(-1, self.codes.shape[1]))
         out = np.empty((len(codes), self.shape[1]), np.float32)
-        for first in range(0, len(codes), _BLOCK):
-            self._decode(codes[first : first + _BLOCK], out[first : first + _BLOCK])
+        step = max(1, min(_BLOCK, _BLOCK_NUMBERS // max(1, self.shape[1])))
+        for first in range(0, len(codes), step):
+            self._decode(codes[first : first + step], out[first : first + step])
         out *= self.multipliers[rows].reshape(-1, 1)
         return out.reshape(*chosen.shape[:-1], -1)
 
