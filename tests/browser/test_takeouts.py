@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pytest
@@ -185,6 +186,18 @@ def test_on_a_phone_the_map_comes_first(chromium: Any, served: Served) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     phone.shoot("phone-light")
     phone.context.close()
+
+
+def test_a_word_near_the_edge_gets_room_and_the_map_stays(chromium: Any, served: Served) -> None:
+    visit = Visit(chromium, viewport={"width": 390, "height": 844})
+    page = visit.open(served.url + "#limit=1000")
+    words, x = page.evaluate("fetch('api/map?limit=35').then((one) => one.json()).then((one) => [one.words, one.x])")
+    page.goto(f"{served.url}#limit=1000&word={quote(words[int(np.argmin(x))])}")
+    page.wait_for_function("() => location.hash.includes('at=')")
+    middle = (min(x) + max(x)) / 2
+    moved = float(unquote(page.url).partition("at=")[2].partition(",")[0]) - middle
+    assert 0.6 * (min(x) - middle) < moved < 0
+    visit.context.close()
 
 
 def test_the_page_is_light(visit: Visit, served: Served) -> None:

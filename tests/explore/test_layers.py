@@ -66,6 +66,14 @@ def test_examples_stand_in_their_lines(tmp_path: Path) -> None:
         concordance([str(text)], " ")
 
 
+def test_examples_are_not_cut_within_words(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(f"{'abcdefghi ' * 9}tea{' jklmnopqr' * 9}\n{'x' * 90} tea\n")
+    long, single = concordance([str(text)], "tea").lines
+    assert long == ("abcdefghi " * 6, "tea", " jklmnopqr" * 6)
+    assert single == (f"{'x' * 69} ", "tea", "")
+
+
 def test_documents_are_searched(tmp_path: Path) -> None:
     save(planted(), tmp_path / "first")
     index(tmp_path / "first", ["hot tea with milk", "the king and the queen"], tmp_path / "index", method="mean")

@@ -41,8 +41,8 @@ def concordance(
     for piece in Files(list(paths)).pieces():
         text = piece.text.decode("utf-8", "replace")
         for found in pattern.finditer(text):
-            left = text[max(0, found.start() - _SIDE) : found.start()].rpartition("\n")[2]
-            right = text[found.end() : found.end() + _SIDE].partition("\n")[0]
+            left = _whole(text[max(0, found.start() - _SIDE) : found.start()][::-1])[::-1]
+            right = _whole(text[found.end() : found.end() + _SIDE])
             if beside and not (other.search(left) or other.search(right)):
                 continue
             lines.append((_SPACES.sub(" ", left), found[0], _SPACES.sub(" ", right)))
@@ -51,3 +51,10 @@ def concordance(
         if time.monotonic() > end:
             return Concordance(lines, False)
     return Concordance(lines, True)
+
+
+def _whole(text: str) -> str:
+    """Return what stands beside a word up to the end of its line; a word that is cut off is left out, if others remain."""
+    line, ended, _ = text.partition("\n")
+    words = line.rpartition(" ")[0] if len(text) == _SIDE and not ended else line
+    return words if words.strip() else line

@@ -37,11 +37,25 @@ def name_regions(points: Array, rows: Array, words: list[str], scales: tuple[int
                 continue
             with one_blas_thread():
                 center = rows[own].sum(axis=0, dtype=np.float64)
-                order = np.argsort(-(rows[candidates] @ center), kind="stable")[:2]
+                order = np.argsort(-(rows[candidates] @ center), kind="stable")
             middle = np.median(points[own], axis=0)
-            level.append([*middle.astype(float).tolist(), ", ".join(words[at] for at in candidates[order])])
+            level.append([*middle.astype(float).tolist(), _name([words[at] for at in candidates[order]])])
         levels.append(level)
     return levels
+
+
+def _name(words: list[str]) -> str:
+    """Return the first word, and the next one that is not another form of it.
+
+    >>> _name(["game", "games", "gamer", "team"])
+    'game, team'
+    """
+    first = words[0]
+    for word in words[1:]:
+        letters = max(3, min(len(first), len(word)) - 2)
+        if word[:letters] != first[:letters]:
+            return f"{first}, {word}"
+    return first
 
 
 def _regions(points: Array, number: int) -> Array:

@@ -164,8 +164,14 @@ export class WordMap {
   goTo(i) {
     const [px, py] = this.toScreen(i);
     const { width, height } = this.size();
-    if (px > 60 && py > 40 && px < width - 60 && py < height - 40) return;
-    this.view = { ...this.view, x: this.data.x[i], y: this.data.y[i] };
+    if (px < 0 || py < 0 || px > width || py > height) {
+      this.view = { ...this.view, x: this.data.x[i], y: this.data.y[i] };
+      return;
+    }
+    // A word near the edge needs room for its name, not another view.
+    const inward = (place, size, room) => Math.max(0, room - place) - Math.max(0, place - size + room);
+    this.view.x -= inward(px, width, 60) / this.view.scale;
+    this.view.y += inward(py, height, 40) / this.view.scale;
   }
 
   size() {

@@ -26,8 +26,8 @@ export async function neighbors(state, tools) {
     h("h2", {}, found.word),
     h("p", { class: "soft" }, found.composed || `${facts}frequency rank ${found.rank.toLocaleString("en")}`),
     found.word === state.word ? null : h("p", { class: "soft" }, `Looked up as “${found.word}”, as the corpus was tokenized.`),
-    found.neighbors.length ? bars(found.neighbors, { onWord: tools.go }) : h("p", {}, "Its vector is zero, so it has no neighbors."),
     tools.takeout(`neighbors-${found.word}`, found.neighbors),
+    found.neighbors.length ? bars(found.neighbors, { onWord: tools.go }) : h("p", {}, "Its vector is zero, so it has no neighbors."),
   ];
 }
 
@@ -51,7 +51,7 @@ export async function analogy(state, tools) {
   tools.show(parts);
   const found = await ask("analogy", { a: state.a, b: state.b, c: state.c, topn: 12, model: tools.model() }, tools);
   tools.mark([...new Set([found.answers[0]?.word, state.a, state.b, state.c])].filter(Boolean));
-  return [...parts, bars(found.answers, { onWord: tools.go }), tools.takeout(`analogy-${state.a}-${state.b}-${state.c}`, found.answers)];
+  return [...parts, tools.takeout(`analogy-${state.a}-${state.b}-${state.c}`, found.answers), bars(found.answers, { onWord: tools.go })];
 }
 
 export async function pair(state, tools) {
@@ -83,8 +83,8 @@ export async function pair(state, tools) {
   return [...parts,
     h("p", { class: "figure" }, h("strong", {}, alike.similarity.toFixed(3)), ` ${kind} of ${state.word} and ${state.with}${range}`),
     h("h3", {}, shared.length ? "Shared neighbors" : "They share no near neighbors."),
-    bars(shared, { onWord: tools.go }),
     tools.takeout(`shared-${state.word}-${state.with}`, shared),
+    bars(shared, { onWord: tools.go }),
   ];
 }
 
@@ -105,9 +105,9 @@ export async function models(state, tools) {
         h("span", { class: "moved" }, moved(item, found.beyond))))));
   return [...parts,
     h("p", { class: "figure" }, h("strong", {}, `${found.shared} of ${found.sides[0].length}`), " neighbors are the same"),
+    tools.takeout(`models-${state.word}`, found.sides.flatMap((side, i) => side.map((item) => ({ model: found.models[i], ...item })))),
     h("div", { class: "sides" }, column(0), column(1)),
     h("p", { class: "soft" }, "The number is the word's rank in the other model."),
-    tools.takeout(`models-${state.word}`, found.sides.flatMap((side, i) => side.map((item) => ({ model: found.models[i], ...item })))),
   ];
 }
 
@@ -133,11 +133,11 @@ export async function contexts(state, tools) {
     h("h2", {}, `Contexts of “${state.word}”`),
     h("p", { class: "soft" }, `Counted in ${found.counts}, for the model ${tools.model()}.`),
     h("label", { class: "choice" }, "Order by ", choice),
+    tools.takeout(`contexts-${state.word}`, found.contexts),
     items.length ? bars(items, {
       onWord: tools.go, most: Math.max(...items.map((item) => item.score), 1e-9), digits: order === "count" ? 0 : order === "llr" ? 1 : 2,
       note: (item) => (order === "count" ? `PMI ${item.pmi.toFixed(2)}` : `${Math.round(item.count).toLocaleString("en")} times`),
     }) : h("p", {}, "No context word is frequent enough."),
-    tools.takeout(`contexts-${state.word}`, found.contexts),
   ];
 }
 
@@ -153,8 +153,8 @@ export async function examples(state, tools) {
   const kind = found.complete ? "All examples." : "The first examples that were found.";
   return [...parts,
     found.lines.length ? h("p", { class: "soft" }, kind) : h("p", {}, found.complete ? "It does not occur in the corpus." : "Not found in the first part of the corpus."),
-    h("ol", { class: "examples" }, found.lines.map((line) => h("li", {}, line.left, h("mark", {}, line.word), line.right))),
     tools.takeout(`examples-${state.word}`, found.lines),
+    h("ol", { class: "examples" }, found.lines.map((line) => h("li", {}, line.left, h("mark", {}, line.word), line.right))),
   ];
 }
 
@@ -165,7 +165,7 @@ export async function documents(state, tools) {
   const rank = RANKINGS[state.rank] ? state.rank : "hybrid";
   const choice = h("select", { id: "rank", onChange: (event) => tools.change({ rank: event.target.value }) },
     Object.entries(RANKINGS).map(([value, name]) => h("option", { value, selected: rank === value }, name)));
-  const form = h("form", { class: "pair one", role: "search", onSubmit: (event) => { event.preventDefault(); tools.change({ query: query.value.trim() }); } },
+  const form = h("form", { class: "pair one", role: "search", "aria-label": "Documents", onSubmit: (event) => { event.preventDefault(); tools.change({ query: query.value.trim() }); } },
     query, h("button", { type: "submit" }, "Search"));
   const parts = [h("h2", {}, `Search ${tools.documents.toLocaleString("en")} documents`), form, h("label", { class: "choice" }, "Rank by ", choice)];
   if (!state.query) return parts;
@@ -174,9 +174,10 @@ export async function documents(state, tools) {
   return [...parts,
     found.notes.map((note) => h("p", { class: "soft" }, note)),
     found.results.length ? null : h("p", {}, "No document has anything in common with the query."),
-    h("ol", { class: "examples" }, found.results.map((one) => h("li", { value: one.document + 1 },
-      one.snippet.map((text, i) => (i % 2 ? h("mark", {}, text) : text))))),
     tools.takeout(`documents-${state.query}`, found.results.map((one) => ({ ...one, snippet: one.snippet.join("") }))),
+    h("ol", { class: "examples plain" }, found.results.map((one) => h("li", {},
+      h("span", { class: "soft" }, `line ${(one.document + 1).toLocaleString("en")}: `),
+      one.snippet.map((text, i) => (i % 2 ? h("mark", {}, text) : text))))),
   ].flat();
 }
 
@@ -217,11 +218,11 @@ export async function certainty(state, tools) {
   return [
     ...facts,
     h("p", { class: "soft" }, "Variance relative to equally frequent words."),
+    tools.takeout("least-certain", found.words),
     bars(items, {
       onWord: tools.go, most: Math.max(...items.map((item) => item.score), 1e-9), digits: 2,
       note: (item) => `seen ${item.count.toLocaleString("en")} times`,
     }),
-    tools.takeout("least-certain", found.words),
     found.log_precisions.length ? [h("h3", {}, "Relevance of the dimensions"),
       h("p", { class: "soft" }, "One square per dimension, the most relevant first; the smallest are practically switched off."), hinton(found.log_precisions)] : null,
   ].flat();
