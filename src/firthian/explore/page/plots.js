@@ -1,9 +1,9 @@
 // Small plots: ranges on both sides of zero, and the path of a word in a plane.
 import { h } from "./dom.js";
 
-/** Rows of {word, score, low?, high?} as bars from zero, with intervals if known; `onWord` makes names clickable. */
-export function ranges(items, { onWord, digits = 2 } = {}) {
-  const ends = items.flatMap((item) => [item.score, item.low ?? 0, item.high ?? 0]);
+/** Rows of {word, score, low?, high?} as bars from zero, with intervals if known, on the scale of `all` rows; `onWord` makes names clickable. */
+export function ranges(items, { onWord, digits = 2, all = items } = {}) {
+  const ends = all.flatMap((item) => [item.score, item.low ?? 0, item.high ?? 0]);
   const [least, most] = [Math.min(0, ...ends), Math.max(0, ...ends)];
   const place = (value) => (100 * (value - least)) / (most - least || 1);
   return h("ol", { class: "bars ranges" }, items.map((item) => {
@@ -29,8 +29,8 @@ function svg(name, properties, ...children) {
 }
 
 const WIDTH = 480;
-const HEIGHT = 340;
-const MARGIN = 50;
+const HEIGHT = 300;
+const MARGIN = 40;
 
 /** A drawing of [name, x, y] points: `path` is joined by a line, `near` are its neighbors, of which crowded names are left out. */
 export function plane(path, near, label) {

@@ -43,15 +43,14 @@ export async function lists(state, tools) {
   tools.show(parts);
   const given = state.published ? { published: state.published } : { targets: state.targets, others: state.others, axis: state.axis };
   const found = await ask("lists", { ...given, model: tools.model() }, tools);
+  const words = found.words.map((one) => ({ ...one, score: one.projection })).sort((a, b) => b.score - a.score);
   const owners = [...new Set(found.words.map((one) => one.list))];
   tools.mark(found.words.map((one) => one.word));
   return [...parts,
     h("p", { class: "figure" }, h("strong", {}, found.effect_size.toFixed(2)),
       ` ${found.measure}, 95 % interval ${found.ci95[0].toFixed(2)} to ${found.ci95[1].toFixed(2)}, ${shownP(found.p)}`),
     found.posterior ? soft([`Posterior: ${found.posterior.effect_size.toFixed(2)}, ${found.posterior.ci95.map((end) => end.toFixed(2)).join(" to ")}.`]) : null,
-    owners.flatMap((owner) => [h("h3", {}, owner), ranges(
-      found.words.filter((one) => one.list === owner).sort((a, b) => b.projection - a.projection).map((one) => ({ word: one.word, score: one.projection })),
-      { onWord: tools.go })]),
+    owners.flatMap((owner) => [h("h3", {}, owner), ranges(words.filter((one) => one.list === owner), { onWord: tools.go, all: words })]),
     soft([`Projections on the axis of ${found.title.split(" by ").at(-1)}; bars to the right are nearer to the first.`, ...found.notes]),
     tools.takeout("lists", found.words),
   ].flat();
