@@ -6,9 +6,11 @@ no text of the user is evaluated.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -101,25 +103,32 @@ class Formula:
                 np.searchsorted(used, codes), categories=[f"l{place}" for place in range(used.size)]
             )
             spellings |= {(neutral, f"l{place}"): covariate.levels[code] for place, code in enumerate(used)}
+        unreadable = FirthianError(
+            f"cannot read the formula {self.text!r}", hint="write for example party * gender + year"
+        )
+        try:
+            terms = _terms(self.neutral.split())
+        except (IndexError, KeyError):
+            raise unreadable from None
+        # Before the library builds them: interactions multiply, and would take all memory.
+        levels = {name: len(column.categories) for name, column in data.items() if hasattr(column, "categories")}
+        if _coefficients(terms, levels, _MOST_COEFFICIENTS) > _MOST_COEFFICIENTS:
+            raise FirthianError(
+                f"the formula {self.text!r} has more than {_MOST_COEFFICIENTS} coefficients",
+                hint="omit terms, or columns that have many values",
+            )
         try:
             parsed = formulaic.Formula(self.neutral)
             if not isinstance(parsed, formulaic.formula.SimpleFormula):
                 raise ValueError
             matrix = parsed.get_model_matrix(pandas.DataFrame(data), context={}, output="numpy", na_action="raise")
         except (formulaic.errors.FormulaicError, SyntaxError, ValueError, TypeError):
-            raise FirthianError(
-                f"cannot read the formula {self.text!r}", hint="write for example party * gender + year"
-            ) from None
+            raise unreadable from None
         names = [self._spelled(name, spellings) for name in matrix.model_spec.column_names]
         design = Design(np.asarray(matrix, dtype=np.float64), names)
         if not design.coefficients:
             raise FirthianError(
                 f"the formula {self.text!r} has no coefficients", hint="write for example party + gender"
-            )
-        if len(names) > _MOST_COEFFICIENTS:
-            raise FirthianError(
-                f"the formula {self.text!r} has {len(names):,} coefficients, more than {_MOST_COEFFICIENTS}",
-                hint="omit terms, or columns that have many values",
             )
         return design
 
@@ -167,6 +176,76 @@ class Design:
                     hint="remove one of the columns that agree from the formula",
                 )
             basis.append(rest / length)
+
+
+def _terms(tokens: Sequence[str]) -> set[frozenset[str]]:
+    """Return the terms of a formula, each the set of its columns, without the intercept; stop where they are too many.
+
+    >>> sorted(map(sorted, _terms("v0 * v1 - v1".split())))
+    [['v0'], ['v0', 'v1']]
+    """
+    values: list[set[frozenset[str]]] = []
+    waiting: list[str] = []
+
+    def apply() -> None:
+        operator, right, left = waiting.pop(), values.pop(), values.pop()
+        products = set[frozenset[str]]()
+        if operator in "*:":
+            # More would be too many coefficients, unless they are subtracted again.
+            both = ((one, other) for one in left for other in right)
+            products = {one | other for one, other in islice(both, 100 * _MOST_COEFFICIENTS)}
+        values.append({"+": left | right, "-": left - right, ":": products, "*": products | left | right}[operator])
+
+    expects_value = True
+    for token in tokens:
+        if token == "(":
+            waiting.append(token)
+        elif token == ")":
+            while waiting and waiting[-1] != "(":
+                apply()
+            waiting.pop()
+        elif token in _RANKS:
+            if expects_value:
+                # A sign.
+                values.append(set())
+            else:
+                while waiting and _RANKS.get(waiting[-1], 0) >= _RANKS[token]:
+                    apply()
+            waiting.append(token)
+            expects_value = True
+            continue
+        else:
+            values.append(set() if token in "01" else {frozenset((token,))})
+        expects_value = token == "("
+    while waiting:
+        apply()
+    return values.pop()
+
+
+def _coefficients(terms: set[frozenset[str]], levels: Mapping[str, int], most: int) -> int:
+    """Return the number of coefficients of terms, with the intercept; stop counting after ``most``.
+
+    A term spans the products of all subsets of its factors, where one of n levels has n - 1 columns.
+
+    >>> _coefficients({frozenset("a"), frozenset("ab"), frozenset("x")}, {"a": 3, "b": 5}, 200)
+    16
+    """
+    number, spanned = 1, {frozenset[str]()}
+    for term in terms:
+        factors = [name for name in term if name in levels]
+        for size in range(len(factors) + 1):
+            for some in combinations(factors, size):
+                part = term.difference(factors).union(some)
+                if part not in spanned:
+                    spanned.add(part)
+                    number += math.prod(levels[name] - 1 for name in some)
+                if number > most:
+                    return number
+    return number
+
+
+#: How strongly operators bind.
+_RANKS = {"+": 1, "-": 1, "*": 2, ":": 3}
 
 
 def _unreadable(text: str, at: int) -> FirthianError:
