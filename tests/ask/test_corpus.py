@@ -100,3 +100,13 @@ def test_bad_tables_are_refused_in_one_line(tmp_path, name, text, message):
 def test_a_missing_column_suggests_the_closest():
     with pytest.raises(FirthianError, match="did you mean year"):
         TextTable.of(COLUMNS).covariate("yaer")
+
+
+def test_fields_that_most_rows_lack_do_not_fill_the_memory(tmp_path):
+    """100,000 rows of a field of their own would be 80 GB of cells."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"text": "tea", "f{number}": 1}}\n' for number in range(100_000)))
+    with pytest.raises(FirthianError, match="different fields, and most rows lack most of them"):
+        read_table(path)
+    path.write_text("".join(f'{{"text": "tea", "f{number % 40}": 1}}\n' for number in range(20_000)))
+    assert len(read_table(path).columns) == 40

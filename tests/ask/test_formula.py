@@ -51,7 +51,7 @@ def test_the_number_of_coefficients_is_that_of_the_library(text: str) -> None:
     if 1 < number <= 200:
         assert number == len(names(text))
     else:
-        with pytest.raises(ft.FirthianError, match="has (no|more than 200) coefficients"):
+        with pytest.raises(ft.FirthianError, match=r"has (no|more than 200) coefficients"):
             names(text)
 
 

@@ -165,6 +165,11 @@ class TextTable:
             first = last
 
 
+#: The most cells of a table for each value in it, above a number that fits memory anyway: a few rows of JSON lines may name
+#: thousands of fields that all other rows lack.
+_CELLS_PER_VALUE, _FEW_CELLS = 50, 1 << 24
+
+
 def read_table(source: Any, text_column: str | None = None, format: str = "auto", where: Any = None) -> TextTable:
     """Read a table with a text in one column: a file with named columns, a data frame, or any other table in Python."""
     if isinstance(source, TextTable):
@@ -184,6 +189,7 @@ def _build(table: Records, columns: Columns) -> TextTable:
     texts: list[bytes] = []
     lines: list[int] = []
     skipped = Skipped()
+    given = 0
     values: dict[str, list[Any]] = {name: [] for name in table.names if name != text_column}
     known = {text_column, *values}
     for number, text, record, before in table.documents(columns, None):
@@ -197,6 +203,12 @@ def _build(table: Records, columns: Columns) -> TextTable:
             known.update(record)
         texts.append(as_bytes(text.replace("\n", " ")) + b"\n")
         lines.append(number)
+        given += len(record)
+        if len(values) * len(texts) > _FEW_CELLS + _CELLS_PER_VALUE * given:
+            raise FirthianError(
+                f"{table.source} has {len(values):,} different fields, and most rows lack most of them",
+                hint="keep only the fields that you use",
+            )
         for name, column in values.items():
             column.append(record.get(name))
     if not texts:
