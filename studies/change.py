@@ -66,7 +66,8 @@ eleventh. They are what should be found, among {tested:,} words. Every other wor
 halves and pairs.
 
 {power}
-The last three columns: found of the {third} rarest pairs, of the middle ones, and of the most frequent.
+The last three columns: found of the {third} rarest pairs, of the middle ones, and of the most frequent. Novels differ in their use
+of a word anyway: a new use stands out if the word is frequent, or the use is a large part of all its uses.
 
 ### Beside rankings by cosine
 
@@ -283,7 +284,7 @@ def main(given: Sequence[str] | None = None) -> None:
         ["replaced words in the window", "words", "found", "share"],
         [
             [
-                f"{100 * low:g} to {100 * high:g} %",
+                f"{100 * low:g} to {100 * high:g} %" if high < 1 else f"more than {100 * low:g} %",
                 f"{totals[n]:,}",
                 str(wrong[n]),
                 f"{100 * wrong[n] / totals[n]:.2f} %",
