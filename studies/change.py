@@ -59,15 +59,15 @@ its absolute value is {absolute:.3f}.
 Text: the first {text:,} words of each novel ({tokens:,} in all). The novels were divided in two halves at random. In the
 second, a share q of the occurrences of word a was replaced by word b, for {pairs} pairs of words of about the same frequency,
 spread evenly over the logarithm of the frequency from {least} to {most:,} occurrences. Only words b thus acquired a use that
-they did not have: at q = 1 about half of their occurrences in the second half are new, at 0.5 a third, at 0.25 a fifth, at 0.1 an
-eleventh. They are what should be found, among {tested:,} words. Every other word counts as a false discovery.
+they did not have: at q = 1 about half of their occurrences in the second half are new, at 0.5 a third, at 0.25 a fifth, at 0.1
+an eleventh. They are what should be found, among {tested:,} words. Every other word counts as a false discovery.
 
 `firth change` decides by itself, at a false discovery rate of 10 %. Its figures are means of plantings, each with its own
 halves and pairs.
 
 {power}
-The last three columns: found of the {third} rarest pairs, of the middle ones, and of the most frequent. Novels differ in their use
-of a word anyway: a new use stands out if the word is frequent, or the use is a large part of all its uses.
+The last three columns: found of the {third} rarest pairs, of the middle ones, and of the most frequent. Novels differ in their
+use of a word anyway: a new use stands out if the word is frequent, or the use is a large part of all its uses.
 
 ### Beside rankings by cosine
 
