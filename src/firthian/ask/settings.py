@@ -38,9 +38,9 @@ class RegressSettings(Checked):
 
     window: Annotated[int, Option("context words on each side", low=1, group=CONTEXTS)] = 6
     min_count: Annotated[
-        int, Option("words seen less often are no context; they leave a gap", low=1, group=CONTEXTS)
+        int, Option("minimum occurrences of a context word; rarer words leave a gap", low=1, group=CONTEXTS)
     ] = 1
-    min_length: Annotated[int, Option("shorter words are removed before windows", low=1, group=CONTEXTS)] = 1
+    min_length: Annotated[int, Option("minimum length of a word; shorter words are removed", low=1, group=CONTEXTS)] = 1
     close_gaps: Annotated[bool, Option("remove rare words before windows instead of leaving gaps", group=CONTEXTS)] = (
         False
     )
@@ -62,7 +62,7 @@ class AssociateSettings(Checked):
     """How errors of an association test are computed."""
 
     permutations: Annotated[
-        int, Option("random divisions for p where all are too many", low=1, high=10**7, group=ERRORS)
+        int, Option("random divisions for p if there are too many to try all", low=1, high=10**7, group=ERRORS)
     ] = 10_000
     resamples: Annotated[int, Option("resamples of words for the interval", low=20, high=10**6, group=ERRORS)] = 2000
     alternative: Annotated[str, Option("hypothesis of the test", choices=("greater", "two-sided"), group=ERRORS)] = (
@@ -83,9 +83,9 @@ class AssociateSettings(Checked):
 class KeynessSettings(Checked):
     """How groups are compared."""
 
-    min_count: Annotated[int, Option("leave out words seen less often", low=1, group=ERRORS)] = 10
+    min_count: Annotated[int, Option("minimum occurrences of a word", low=1, group=ERRORS)] = 10
     prior: Annotated[
-        float, Option("prior tokens of the log-odds, spread as all words are", low=1e-6, high=1e12, group=ERRORS)
+        float, Option("prior tokens of the log-odds, distributed like the corpus", low=1e-6, high=1e12, group=ERRORS)
     ] = 1000.0
-    permutations: Annotated[int, Option("permutations of documents for p", low=1, high=10**6, group=ERRORS)] = 999
+    permutations: Annotated[int, Option("random permutations of documents for p-values", low=1, high=10**6, group=ERRORS)] = 999
     seed: Seed = 1

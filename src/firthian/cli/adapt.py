@@ -10,7 +10,18 @@ from typing import Any
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Json, Output, Seed, Workers, new_output, print_json, read_settings
+from firthian.cli.options import (
+    Force,
+    Json,
+    Output,
+    Seed,
+    TableFormat,
+    TextsFormat,
+    Workers,
+    new_output,
+    print_json,
+    read_settings,
+)
 from firthian.disk.stopping import catching_signals
 from firthian.errors import FirthianError
 from firthian.runtime.progress import Progress, on_terminal
@@ -34,7 +45,7 @@ def adapt(
     settings: list[str] | None = typer.Option(None, "--set", help="Another classifier parameter. Repeatable."),
     cv: int | None = typer.Option(None, help="Choose C, lam and passes by N-fold cross-validation."),
     grid: str | None = typer.Option(None, help="Grid searched by --cv: usual or paper. [default: usual]"),
-    format: str = typer.Option("auto", help="auto, tsv, csv, jsonl, parquet, arrow or duckdb."),
+    format: TableFormat = "auto",
     label_column: str | None = typer.Option(None, help="Column with the label."),
     text_column: str | None = typer.Option(None, help="Column with the text."),
     split_column: str | None = typer.Option(None, help="Column with train or test."),
@@ -187,7 +198,7 @@ def _summary(report: dict[str, Any], output: str) -> str:
 def classify(
     model: str = typer.Argument(..., help="Classifier written by firth adapt."),
     file: str = typer.Argument(..., help="Texts, one per line; or a table; or -."),
-    format: str = typer.Option("auto", help="auto, lines, tsv, csv, jsonl, parquet, arrow or duckdb."),
+    format: TextsFormat = "auto",
     text_column: str | None = typer.Option(None, help="Column with the text."),
     tokenizer: str | None = typer.Option(None, help="Function module:function. [default: the classifier's]"),
     labels_only: bool = typer.Option(False, "--labels-only", help="Print only labels, one per line."),

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 Csv = Annotated[bool, typer.Option("--csv", help="Print the main table as CSV.")]
 Report = Annotated[str | None, typer.Option("-o", "--output", help="Also write a folder: page, figure, tables, JSON.")]
 Permutations = Annotated[int, typer.Option(help="Random permutations for p-values.", min=19)]
-TextColumn = Annotated[str | None, typer.Option(help="Column with the text. [default: text]")]
 
 
 def check_output(output: str | None, force: bool, json: bool, csv: bool) -> None:

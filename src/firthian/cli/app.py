@@ -31,7 +31,7 @@ app = typer.Typer(
 #: The modules that register verbs; each imports the library only when its verb runs.
 _MODULES = (
     "count", "train", "query", "evaluate", "compare", "regress", "change", "associate", "adapt", "encode", "map", "info",
-    "verify", "convert", "compress", "search", "datasets", "demo",
+    "convert", "compress", "search", "datasets", "demo",
 )  # fmt: skip
 
 #: The exit code after Ctrl-C: 128 plus the number of the signal.

@@ -19,8 +19,12 @@ from firthian.disk.stopping import catching_signals
 def associate(
     vectors: flags.Source,
     more_targets: list[str] | None = typer.Argument(None, metavar="LIST", help="Second list of targets."),
-    targets: list[str] | None = typer.Option(None, "--targets", help="One or two files with a target word per line."),
-    attributes: tuple[str, str] | None = typer.Option(None, "--attributes", help="Two files of attribute words."),
+    targets: list[str] | None = typer.Option(
+        None, "--targets", metavar="FILE", help="One or two files with a target word per line."
+    ),
+    attributes: tuple[str, str] | None = typer.Option(
+        None, "--attributes", metavar="FILE FILE", help="Two files with an attribute word per line."
+    ),
     name: str | None = typer.Option(None, "--list", help="Published test: weat1, weat2, weat6, weat7 or weat8."),
     axis: str | None = typer.Option(None, "--axis", help="Attributes as two poles, such as he,him:she,her."),
     seed: flags.Seed = 1,
@@ -51,9 +55,9 @@ def keyness(
     groups: str | None = typer.Option(
         None, "--groups", help="Two of its values, as A,B; one is compared with the rest."
     ),
-    text_column: answers.TextColumn = None,
-    format: str = typer.Option("auto", help="Table format: auto, csv, tsv, jsonl, parquet, arrow or duckdb."),
-    where: list[str] | None = typer.Option(None, "--where", help="Keep rows with COLUMN=VALUE. Repeatable."),
+    text_column: flags.TextColumn = None,
+    format: flags.TableFormat = "auto",
+    where: flags.Where = None,
     tokenizer: str | None = typer.Option(None, help="Tokenizer. [default: unicode]"),
     seed: flags.Seed = 1,
     output: answers.Report = None,

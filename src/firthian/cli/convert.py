@@ -72,7 +72,7 @@ def push(
     language: str | None = typer.Option(None, help="Language code, such as en."),
     license: str | None = typer.Option(None, help="License of the vectors."),
     scores: str | None = typer.Option(None, help="Output file of firth evaluate --json."),
-    force: Force = False,
+    force: bool = typer.Option(False, "--force", help="Replace the files of an existing repository."),
     json: Json = False,
 ) -> None:
     """Upload vectors and their model card to the Hugging Face hub."""

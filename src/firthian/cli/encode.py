@@ -8,7 +8,18 @@ from contextlib import ExitStack
 import typer
 
 from firthian.cli.app import app
-from firthian.cli.options import Force, Json, Workers, print_json, refuse_idle, require_output
+from firthian.cli.options import (
+    CorpusFormat,
+    Force,
+    Json,
+    Sql,
+    TextColumn,
+    Where,
+    Workers,
+    print_json,
+    refuse_idle,
+    require_output,
+)
 
 _LEARNING = ("method", "smoothing", "fit", "save")
 
@@ -25,10 +36,10 @@ def encode(
     save: str | None = typer.Option(None, help="Folder for the encoder, to encode more texts in the same way."),
     normalize: bool = typer.Option(False, "--normalize", help="Scale vectors to length 1."),
     empty: str = typer.Option("zero", help="Texts without a known word: zero (a row of zeros) or error."),
-    format: str = typer.Option("auto", help="auto, lines, files, wiki, csv, tsv, jsonl, parquet, arrow or duckdb."),
-    text_column: str | None = typer.Option(None, help="Column of the text, in a table."),
-    where: list[str] | None = typer.Option(None, "--where", help="Keep rows with COLUMN=VALUE. Repeatable."),
-    sql: str | None = typer.Option(None, help="DuckDB query; it sees a file as the table corpus."),
+    format: CorpusFormat = "auto",
+    text_column: TextColumn = None,
+    where: Where = None,
+    sql: Sql = None,
     workers: Workers = None,
     force: Force = False,
     json: Json = False,

@@ -1,4 +1,4 @@
-"""``firth models`` and ``firth info``: the recipes and their options; what counts or vectors on disk are."""
+"""``firth models``, ``firth info`` and ``firth verify``: recipes; what folders and files hold, and whether they are whole."""
 
 from __future__ import annotations
 
@@ -154,3 +154,52 @@ def _shown(value: object, separator: str) -> str:
         # The last digits of a sum are rounding errors; --json prints them all.
         return f"{value:{separator}.10g}"
     return f"{value:{separator}}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+@app.command()
+def verify(
+    paths: list[str] = typer.Argument(..., help="Folders that Firthian wrote, or vectors in any format."),
+    json: Json = False,
+) -> None:
+    """Check every byte of counts, vectors, encoders, indexes, classifiers and streams."""
+    results = [_verified(path) for path in paths]
+    if json:
+        print_json(results)
+    else:
+        for result in results:
+            print(f"{result['path']}: {result['kind']}, {result['error'] or 'intact'}")
+    damaged = [str(result["path"]) for result in results if result["error"]]
+    if damaged:
+        raise FirthianError(
+            f"{len(damaged):,} of {len(paths):,} damaged ({', '.join(damaged)})", hint="make them again"
+        )
+
+
+def _verified(path: str) -> dict[str, str | None]:
+    kind = "vectors"
+    try:
+        kind = _check(Path(path))
+    except FirthianError as error:
+        return {"path": path, "kind": kind, "error": error.message}
+    return {"path": path, "kind": kind, "error": None}
+
+
+def _check(path: Path) -> str:
+    """Raise if a folder or a file is damaged; return what it contains."""
+    from firthian.counts.counts import Counts
+    from firthian.disk.artifact import ArtifactKind
+    from firthian.disk.atomic import MANIFESTS, kind_of, manifest_kind
+    from firthian.vectors.formats import read_vectors
+
+    kinds = {name: kind for name in (*MANIFESTS, "encoder.json") if (kind := manifest_kind(path / name)) is not None}
+    if not kinds:
+        read_vectors(path, verify=True)
+        return "vectors"
+    for name, kind in kinds.items():
+        if name == "counts.json":
+            Counts.load(path)
+        elif name == "vectors.json":
+            read_vectors(path, "folder", verify=True)
+        else:
+            ArtifactKind(kind, name).read(path)
+    return str(kind_of(path))

@@ -14,6 +14,23 @@ import typer
 from firthian.counts.settings import WINDOWS, CountSettings
 from firthian.errors import FirthianError
 from firthian.options import Option, declared
+from firthian.text.formats import FORMATS
+
+
+def _formats(what: str, formats: Iterable[Any], *others: str) -> Any:
+    names = ["auto", *others, *(format.name for format in formats)]
+    return typer.Option(help=f"{what}: {', '.join(names[:-1])} or {names[-1]}.")
+
+
+_TABLES = [format for format in FORMATS if format.has_columns]
+
+#: The formats of corpora, tables, and tables or lines.
+CorpusFormat = Annotated[str, _formats("Corpus format", FORMATS)]
+TableFormat = Annotated[str, _formats("Table format", _TABLES)]
+TextsFormat = Annotated[str, _formats("File format", _TABLES, "lines")]
+TextColumn = Annotated[str | None, typer.Option(help="Text column of a table. [default: text]")]
+Where = Annotated[list[str] | None, typer.Option(help="Keep rows of a table with COLUMN=VALUE; repeatable.")]
+Sql = Annotated[str | None, typer.Option(help="DuckDB query; it sees a file as the table corpus.")]
 
 Output = Annotated[str | None, typer.Option("-o", "--output", help="Output folder.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 @flags_of(RegressSettings, "settings")
 def regress(
     context: typer.Context,
-    corpus: str = typer.Argument(..., help="Table with one text and covariates per row: CSV, TSV, JSON lines."),
+    corpus: str = typer.Argument(..., help="Table with a text and covariates per row, in any format."),
     target: list[str] | None = typer.Option(
         None, "--target", help="Word, phrase or pattern such as immigr*. Repeatable: all count as one."
     ),
-    all_words: bool = typer.Option(False, "--all-words", help="Every frequent word, with false discovery rates."),
+    all_words: bool = typer.Option(False, "--all-words", help="Test every frequent word, with false discovery rates."),
     min_occurrences: int = typer.Option(50, help="With --all-words: minimum occurrences of a word.", min=2),
     formula: str = typer.Option(..., "--formula", help="Covariates, as in party * gender + year."),
     vectors: str = typer.Option(..., "-v", "--vectors", help="Word vectors: a folder, or a file in any format."),
@@ -35,8 +35,8 @@ def regress(
         None, help="À la carte matrix (.npy), or none. [default: learned from the corpus]"
     ),
     stop_words: str | None = typer.Option(None, help="File of words to remove, one per line."),
-    text_column: answers.TextColumn = None,
-    format: str = typer.Option("auto", help="Table format: auto, csv, tsv or jsonl."),
+    text_column: flags.TextColumn = None,
+    format: flags.TableFormat = "auto",
     tokenizer: str | None = typer.Option(None, help="Tokenizer. [default: that of the vectors]"),
     seed: flags.Seed = 1,
     workers: flags.Workers = None,

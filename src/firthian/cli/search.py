@@ -23,10 +23,10 @@ def index(
     vectors: flags.Source,
     texts: list[str] = typer.Argument(..., help="Documents: one per line, or a table with a column; - is stdin."),
     output: flags.Output = None,
-    format: str = typer.Option("auto", help="auto, lines, files, wiki, csv, tsv, jsonl, parquet, arrow or duckdb."),
-    text_column: str | None = typer.Option(None, help="Column of the text, in a table."),
-    where: list[str] | None = typer.Option(None, "--where", help="Keep rows with COLUMN=VALUE. Repeatable."),
-    sql: str | None = typer.Option(None, help="DuckDB query; it sees a file as the table corpus."),
+    format: flags.CorpusFormat = "auto",
+    text_column: flags.TextColumn = None,
+    where: flags.Where = None,
+    sql: flags.Sql = None,
     method: str = typer.Option("auto", help="How word vectors are combined: auto, or as for firth encode."),
     add: bool = typer.Option(False, "--add", help="Add the documents to an existing index."),
     workers: flags.Workers = None,
@@ -86,7 +86,7 @@ def search(
 @app.command()
 def dedupe(
     index: str = _Index,
-    threshold: float = typer.Option(0.95, help="Least cosine of near-duplicates, from 0.5 to 1."),
+    threshold: float = typer.Option(0.95, help="Minimum cosine of near-duplicates, from 0.5 to 1."),
     output: str | None = typer.Option(None, "-o", "--output", help="Write the texts without the duplicates to a file."),
     vectors: str | None = _Moved,
     force: flags.Force = False,

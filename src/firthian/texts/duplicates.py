@@ -14,7 +14,7 @@ from firthian.runtime.run import one_blas_thread
 from firthian.vectors.codes import Codes
 from firthian.vectors.rows import scale_to_unit
 
-Threshold = Annotated[float, Option("the least cosine of near-duplicates", low=0.5, high=1)]
+Threshold = Annotated[float, Option("minimum cosine of near-duplicates", low=0.5, high=1)]
 
 _BLOCK = 4096
 
