@@ -185,7 +185,8 @@ _shared_limit = _SharedLimit()
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep BLAS on one thread, so that its sums do not depend on the number of threads."""
-    shared, own = _blas_libraries("scipy.linalg" in sys.modules)
+    # The extension, not its package: that is among the modules before its library is loaded.
+    shared, own = _blas_libraries("scipy.linalg._fblas" in sys.modules)
     before = [library.num_threads for library in own]
     _shared_limit.enter(shared)
     try:
