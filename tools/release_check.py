@@ -59,8 +59,16 @@ MODULES = {
 IMPORT_ALL = """
 import importlib, pkgutil, firthian
 for module in pkgutil.walk_packages(firthian.__path__, "firthian."):
-    if not module.name.endswith("__main__"):
+    if module.name.endswith("__main__"):
+        continue
+    try:
         importlib.import_module(module.name)
+    except firthian.FirthianError as error:
+        # A module that says which extra it needs.
+        assert "pip install 'firthian[" in str(error), (module.name, error)
+    except ModuleNotFoundError as error:
+        # These are imported only where Ray was found.
+        assert (module.name.rpartition(".")[0], error.name) == ("firthian.runtime.cluster", "ray"), (module.name, error)
 """
 
 
