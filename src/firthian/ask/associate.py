@@ -353,12 +353,13 @@ def projection_strip(result: Association, *, width: float = 7.0) -> Any:
         groups.setdefault(word.list, []).append(word)
     figure = matplotlib.Figure(figsize=(width, 1.2 + 1.6 * len(groups)), dpi=150, layout="constrained")
     axes = figure.subplots()
+    span = float(np.ptp([word.projection for word in result.words])) or 1.0
     for place, words in enumerate(groups.values()):
         color = COLORS[place % len(COLORS)]
-        for n, word in enumerate(sorted(words, key=lambda one: one.projection)):
-            height = -place + 0.12 + 0.13 * (n % 5)
-            axes.plot([word.projection] * 2, (-place, height), color=color, linewidth=0.5, alpha=0.5)
-            axes.text(word.projection, height, plain_text(word.word), fontsize=7, ha="center", parse_math=False)
+        for word, height in zip(words, _heights(words, span, width), strict=True):
+            top = -place + 0.12 + 0.13 * height
+            axes.plot([word.projection] * 2, (-place, top), color=color, linewidth=0.5, alpha=0.5)
+            axes.text(word.projection, top, plain_text(word.word), fontsize=7, ha="center", parse_math=False)
         values = [word.projection for word in words]
         axes.scatter(values, [-place] * len(values), s=18, color=color)
         axes.scatter([float(np.mean(values))], [-place - 0.12], s=60, marker="^", color=color)
@@ -371,3 +372,17 @@ def projection_strip(result: Association, *, width: float = 7.0) -> Any:
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     return figure
+
+
+def _heights(words: Sequence[WordScore], span: float, width: float) -> list[int]:
+    """Return a height from 0 to 5 for each name, such that those at one height do not overlap, if there is room."""
+    # A character of 7 points takes about 0.06 inches, and the axes are somewhat narrower than the figure.
+    character = 0.06 * span / (0.8 * width)
+    ends, heights = [-np.inf] * 6, [0] * len(words)
+    for n in sorted(range(len(words)), key=lambda n: words[n].projection):
+        half = character * (len(words[n].word) + 1) / 2
+        start = words[n].projection - half
+        free = [height for height, end in enumerate(ends) if end <= start]
+        heights[n] = free[0] if free else int(np.argmin(ends))
+        ends[heights[n]] = start + 2 * half
+    return heights
