@@ -22,7 +22,7 @@ _JOINERS = "\u200c\u200d"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 #: In a terminal: characters between columns, the least for a list of words, and the most that a text needs.
-_GAP, _LEAST_LIST, _MOST_TEXT = 3, 14, 20
+_GAP, _LEAST_LIST, _MOST_TEXT = 3, 12, 20
 
 
 def visible(text: str) -> str:
