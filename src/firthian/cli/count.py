@@ -9,6 +9,7 @@ import typer
 
 from firthian.cli import options as flags
 from firthian.cli.app import app
+from firthian.cli.by import By, parts, refuse_by
 from firthian.cli.options import counting_flags, new_output, print_json, require_output
 from firthian.disk.stopping import catching_signals
 from firthian.runtime.progress import on_terminal
@@ -19,6 +20,7 @@ from firthian.runtime.progress import on_terminal
 def count(
     corpus: list[str] = typer.Argument(..., help="Files, folders, or - for standard input."),
     output: flags.Output = None,
+    by: By = None,
     memory: flags.Memory = None,
     workers: flags.Workers = None,
     cluster: flags.Cluster = None,
@@ -37,28 +39,36 @@ def count(
     settings = counting.settings()
     source = Files(corpus, **reading_settings(settings))
     if dry_run:
+        refuse_by(by, "dry-run")
         expected = estimate(source, workers=workers, memory=memory, seed=seed, **settings)
         print_json(expected.to_dict()) if json else print(expected.describe())
         return
     output = require_output(output)
-    with catching_signals(), on_terminal() as progress:
-        counts = count_corpus(
-            source, output, memory=memory, workers=workers, cluster=cluster, seed=seed, resume=resume,
-            force=force, progress=progress, **settings,
-        )  # fmt: skip
-    flags.tell_doubts(source, counts.record)
+    records = []
+    for part, folder in parts(source, by, output, resume):
+        with catching_signals(), on_terminal() as progress:
+            counts = count_corpus(
+                part, folder, memory=memory, workers=workers, cluster=cluster, seed=seed, resume=resume,
+                force=force, progress=progress, **settings,
+            )  # fmt: skip
+        flags.tell_doubts(part, counts.record)
+        facts = {"path": str(Path(folder)), "words": len(counts.vocabulary), "pairs": counts.pairs}
+        records.append({**facts, **counts.record})
+        if not json:
+            print(_summary(counts, by))
     if json:
-        facts = {"path": str(Path(output)), "words": len(counts.vocabulary), "pairs": counts.pairs}
-        print_json({**facts, **counts.record})
-        return
-    print(_summary(counts))
+        print_json(records if by else records[0])
 
 
-def _summary(counts: Any) -> str:
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _summary(counts: Any, by: str | None) -> str:
     """Describe in a few lines what was counted and what was left out."""
     corpus, vocabulary, settings = (counts.record[part] for part in ("corpus", "vocabulary", "settings"))
     lines = [
-        f"{corpus['tokens']:,} tokens in {corpus['documents']:,} documents, {corpus['types']:,} distinct words",
+        f"{corpus['tokens']:,} tokens in {_many(corpus['documents'], 'document')}, {corpus['types']:,} distinct words",
         f"{vocabulary['words']:,} words kept (min count {settings['min_count']}), "
         f"{corpus['tokens'] - vocabulary['tokens']:,} tokens of other words dropped",
         f"{counts.pairs:,} pairs in {counts.path}",
@@ -70,9 +80,10 @@ def _summary(counts: Any) -> str:
             f"replaced {corpus['undecodable_bytes']:,} bytes that are not UTF-8 (--strict makes this an error)"
         )
     if corpus["rows_excluded"]:
-        lines.append(f"{corpus['rows_excluded']:,} rows excluded by --where")
+        reason = "excluded by --where" if by is None else "with other values"
+        lines.append(f"{_many(corpus['rows_excluded'], 'row')} {reason}")
     if corpus["rows_without_text"]:
-        lines.append(f"{corpus['rows_without_text']:,} rows without text skipped")
+        lines.append(f"{_many(corpus['rows_without_text'], 'row')} without text skipped")
     if vocabulary["absent"]:
         limited = settings["min_count"] > 1 or settings["max_vocab"] is not None or settings["stop_words"] is not None
         reason = "do not occur, or were excluded by other limits" if limited else "do not occur"

@@ -41,6 +41,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "firth count texts/ --format files --window 10 --weighting harmonic -o counts",
         "firth count posts.jsonl --text-column body --memory 2GB -o counts",
         "firth count posts.parquet --where party=D --where year=1994 -o counts",
+        "firth count posts.parquet --by party -o counts",
     ),
     "change": (
         "firth change novels.tsv --by year --cuts 1880 --unit id",

@@ -11,6 +11,7 @@ import typer
 
 from firthian.cli import options as flags
 from firthian.cli.app import app
+from firthian.cli.by import By, parts, refuse_by
 from firthian.cli.options import counting_flags, find_source, new_output, print_json, read_settings, require_output
 from firthian.disk.stopping import Interrupted, catching_signals
 from firthian.errors import FirthianError
@@ -29,6 +30,7 @@ def train(
         None, "-m", "--model", "--recipe", help="Recipe, or word2vec, fasttext, lsi; see firth models. [default: sgns]"
     ),
     output: flags.Output = None,
+    by: By = None,
     vector_size: flags.Dimension = None,
     epochs: int | None = typer.Option(None, help="Sweeps over the data, for iterative recipes."),
     negative: float | None = typer.Option(None, help="Negative samples per pair, for recipes that use them."),
@@ -55,6 +57,7 @@ def train(
     from firthian.learn.recipes import find_recipe, meant
     from firthian.learn.train import DEFAULT_RECIPE
     from firthian.learn.train import train as train_vectors
+    from firthian.text.readers import Files
 
     options = read_settings(settings or [], epochs=epochs, negative=negative, covariance=covariance)
     for name in options.keys() & counting.keys():
@@ -72,6 +75,7 @@ def train(
     else:
         data = find_source(source, counting_settings)
     if dry_run:
+        refuse_by(by, "dry-run")
         from firthian.learn.forecast import forecast
 
         if isinstance(dimension, str):
@@ -83,6 +87,7 @@ def train(
         return
     output = require_output(output)
     if stream is not None:
+        refuse_by(by, "stream")
         from firthian.learn.bayes.stream import stream_settings
 
         idle = {"memory": memory, "cluster": cluster, "checkpoint_every": checkpoint_every, "resume": resume or None}
@@ -94,22 +99,27 @@ def train(
         chosen = stream_settings(find_recipe(recipe), options, counting_settings, dimension, seed)
         _follow(data, stream, chosen, workers, Path(output), force, json)
         return
-    with catching_signals() as stop, on_terminal() as progress:
-        vectors = train_vectors(
-            data, recipe, vector_size=dimension, seed=seed, workers=workers, cluster=cluster,
-            memory=memory, counting=counting_settings, progress=progress, output=output, resume=resume, force=force,
-            checkpoint_every=checkpoint_every, stop=stop, subwords=subwords, contexts=not no_contexts, **options,
-        )  # fmt: skip
-    for damaged in vectors.measured.pop("damaged_steps", ()):
-        print(f"firth: checkpoint {damaged} was damaged; used an earlier one", file=sys.stderr)
-    flags.tell_doubts(data, vectors.provenance.counts)
+    if by is not None and not isinstance(data, Files):
+        raise FirthianError("--by divides a table of texts, not counts or vectors", hint="omit it, or pass the table")
+    records = []
+    for part, folder in parts(data, by, output, resume) if isinstance(data, Files) else [(data, output)]:
+        with catching_signals() as stop, on_terminal() as progress:
+            vectors = train_vectors(
+                part, recipe, vector_size=dimension, seed=seed, workers=workers, cluster=cluster,
+                memory=memory, counting=counting_settings, progress=progress, output=folder, resume=resume, force=force,
+                checkpoint_every=checkpoint_every, stop=stop, subwords=subwords, contexts=not no_contexts, **options,
+            )  # fmt: skip
+        for damaged in vectors.measured.pop("damaged_steps", ()):
+            print(f"firth: checkpoint {damaged} was damaged; used an earlier one", file=sys.stderr)
+        flags.tell_doubts(part, vectors.provenance.counts)
+        records.append({**vectors.provenance.to_dict(), **vectors.measured, "path": str(Path(folder))})
+        if not json:
+            seconds = vectors.measured["seconds"]
+            print(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {folder} ({seconds:.1f} s)")
+            if vectors.subwords is not None or (asked and subwords != "off"):
+                print(_subwords_line(vectors))
     if json:
-        print_json({**vectors.provenance.to_dict(), **vectors.measured, "path": str(Path(output))})
-        return
-    seconds = vectors.measured["seconds"]
-    print(f"{len(vectors):,} words × {vectors.vector_size} dimensions in {output} ({seconds:.1f} s)")
-    if vectors.subwords is not None or (asked and subwords != "off"):
-        print(_subwords_line(vectors))
+        print_json(records if by else records[0])
 
 
 def _follow(

@@ -126,6 +126,17 @@ class Files:
         """Return the files as tables; raise if one is not a table."""
         return [find_format(self._format_of(path)).records(path, self.columns) for path in self.files]
 
+    def values(self, column: str, limit: int) -> list[str]:
+        """Return the distinct values of a column, as texts, sorted; raise if there are more than ``limit``."""
+        if not all(map(can_be_read_again, self.files)):
+            raise FirthianError("standard input can be read only once", hint="pass a file")
+        return sorted({value for table in self.tables() for value in table.values(column, self.columns, limit)})
+
+    def narrowed(self, column: str, value: str) -> Files:
+        """Return the same files with only the rows that have this value."""
+        chosen = {**dict(self.columns.where), column: [value]}
+        return Files(self.files, self.format, self.columns.text, chosen, self.columns.sql)
+
 
 def _guess_format(path: str) -> str:
     if (named := format_of_name(path)) is not None:

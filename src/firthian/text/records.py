@@ -135,12 +135,12 @@ class Records:
                 hint="choose a column of texts or numbers",
             ) from None
 
-    def values(self, name: str, limit: int) -> list[str]:
-        """Return the distinct values of a column as texts, sorted; raise if there are more than ``limit``."""
+    def values(self, name: str, columns: Columns, limit: int) -> list[str]:
+        """Return the distinct values of a column in the chosen rows, as texts, sorted; raise if more than ``limit``."""
         found: set[str] = set()
-        for number, values in self.read([self.check(name)]):
-            value = _cell(self, name, values, number)
-            if not is_missing(value):
+        for document in self.documents(columns, [self.check(name)]):
+            value = _cell(self, name, document.values, document.number) if document.number else None
+            if not is_missing(value) and value != "":
                 found.add(str(value))
             if len(found) > limit:
                 raise FirthianError(
