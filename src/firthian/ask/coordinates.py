@@ -1,8 +1,8 @@
-"""Coordinates for means of contexts: units of a word vary alike in all directions; those in which words differ count more.
+"""Coordinates for means of contexts, in which a word's units vary equally in all directions, weighted by how words differ.
 
-A plain distance would be ruled by directions of topic and style, in which documents differ whatever the word. A change takes a
-word to where other words are, so a direction weighs as the square root of the variance between words there: halfway between a
-test for changes of any direction and one for changes that are drawn as differences of words are.
+A plain distance would be dominated by topic and style, in which documents differ whatever the word. A changed word moves to
+where other words are, so each direction is weighted by the square root of the variance between words: halfway between a test
+for changes in any direction and one for changes distributed like differences between words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from firthian.arrays import Array
 #: contexts within a document are alike. A slice's vector is held by a prior worth as many.
 SATURATION = 50.0
 
-#: Words that give the coordinates occur in at least so many units; fewer than LEAST_WORDS leave directions unweighted.
+#: Minimum units of a word that determines the coordinates; with fewer than LEAST_WORDS such words, directions are not weighted.
 LEAST_UNITS, LEAST_WORDS = 10, 30
 
 

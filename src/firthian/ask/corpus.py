@@ -165,7 +165,7 @@ class TextTable:
             first = last
 
 
-#: The most cells of a table for each value in it, above a number that fits memory anyway: a few rows of JSON lines may name
+#: Maximum cells of a table per value in it, beyond a number that always fits in memory: a few rows of JSON lines may name
 #: thousands of fields that all other rows lack.
 _CELLS_PER_VALUE, _FEW_CELLS = 50, 1 << 24
 

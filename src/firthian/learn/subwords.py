@@ -41,10 +41,10 @@ _HIDDEN, _SKETCH = 0.05, 16
 #: The mean cosine of hidden words from which ``auto`` keeps the n-grams, and from which it blends them in as elsewhere.
 _LEAST, _ENOUGH = 0.05, 0.25
 
-#: |a·S G| : |u| of rare words in text of up to so many tokens.
+#: |a·S G| : |u| of rare words, in text of at most _TOKENS tokens.
 _SHARE, _TOKENS = 0.85, 3e6
 
-#: ``fade=auto``, in text of so many tokens or more; in shorter text in proportion.
+#: ``fade=auto``, in text of at least _TOKENS tokens; proportionally less in shorter text.
 _FADE = 300.0
 
 #: Rows of n-grams per word that are stored, in half precision: as many bytes as the vectors.

@@ -54,7 +54,7 @@ def notebook_table(
         f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>{html.escape(value)}</td></tr>\n"
         for name, value in facts
     )
-    details = f"<details><summary>where it comes from</summary><table>{about}</table></details>\n" if about else ""
+    details = f"<details><summary>provenance</summary><table>{about}</table></details>\n" if about else ""
     return (
         f"<div><p><b>{html.escape(title.strip('<>'))}</b></p>\n"
         f"<table><thead><tr>{columns}</tr></thead>\n<tbody>{body}</tbody></table>\n{rest}{details}</div>"

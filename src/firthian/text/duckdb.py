@@ -16,7 +16,7 @@ _READERS = {"csv": "read_csv", "tsv": "read_csv", "jsonl": "read_json", "parquet
 #: The name of a file in a query.
 CORPUS = "corpus"
 
-#: A view or macro of a database may name any file, and would read it.
+#: Without these, a view or macro of a database could read any file.
 _ALONE = {"enable_external_access": False, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
 

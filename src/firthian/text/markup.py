@@ -19,7 +19,7 @@ from firthian.text.tags import Tag, decode_page, scan_page
 
 COLUMNS = ("text", "title", "author", "date", "year", "language", "id")
 
-#: Elements inside a word or a phrase: their tags are not spaces.
+#: Inline elements: their tags do not separate words.
 _INLINE_TEI = frozenset(
     ("abbr", "add", "anchor", "c", "choice", "corr", "damage", "distinct", "emph", "ex", "expan", "foreign", "forename", "g",
      "gap", "hi", "ident", "mentioned", "name", "num", "orig", "persName", "placeName", "ref", "reg", "rs", "s", "seg", "sic",
@@ -30,20 +30,20 @@ _INLINE_HTML = frozenset(
      "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr")
 )  # fmt: skip
 
-#: Elements without text of the author: running heads, deleted words, scripts.
+#: Elements whose content is not text of the author: running heads, deleted words, scripts.
 _LEFT_OUT_TEI = frozenset(("del", "fw", "teiHeader"))
 _LEFT_OUT_HTML = frozenset(("iframe", "nav", "noscript", "object", "script", "style", "svg", "template"))
 
-#: Of alternative spellings, those left out: the corrected, regularized and expanded ones stand beside them.
+#: Alternative spellings to leave out: the corrected, regularized and expanded ones stand beside them.
 _ALTERNATIVES = frozenset(("abbr", "orig", "sic"))
 
-#: Maximum entities that are made of others: Expat recurses into them, and would end the process.
+#: Maximum entities that refer to others: Expat recurses into them, and a long chain overflows its stack.
 _MOST_NESTED = 100
-#: Maximum different names of elements and attributes, and characters of a tag, a comment, or all open tags.
+#: Maximum distinct names of elements and attributes; maximum length of a tag, a comment, or all open tags; of a namespace.
 _MOST_NAMES, _LONGEST_TAG, _LONGEST_NAMESPACE = 1_000_000, 16 << 20, 1000
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
-#: Where a date in a header stands: the nearest to the writing comes first; of sources, a first edition is preferred.
+#: Where a header has dates, the closest to the writing first; among sources, first editions are preferred.
 _RANKS = {"creation": 0, "sourceDesc": 2, "publicationStmt": 3}
 _DATES_HTML = ("article:published_time", "datepublished", "date", "dc.date", "dcterms.date", "dcterms.created")
 
@@ -76,7 +76,9 @@ class _Text:
         self._parts.append(text)
         self._size += len(text)
         if self._size > LARGEST_LINE:
-            raise FirthianError(f"{self._path}: a document of more than {LARGEST_LINE >> 20} MB", hint="divide it")
+            raise FirthianError(
+                f"{self._path}: a document of more than {LARGEST_LINE >> 20} MB", hint="split it into smaller ones"
+            )
 
     def __bool__(self) -> bool:
         return bool(self._parts)
@@ -114,9 +116,9 @@ class _TEI:
         parser.CharacterDataHandler, parser.SkippedEntityHandler = self._characters, self._entity
         parser.EntityDeclHandler, parser.StartNamespaceDeclHandler = self._entity_declared, self._namespace
         self._stack: list[str] = []
-        #: How many elements of a name are open, of those that matter in a header.
+        #: Open elements by name, for the names that matter in a header.
         self._open = dict.fromkeys(("teiHeader", *_RANKS), 0)
-        #: Bytes parsed, characters of the tags that are open, and entities that are made of others.
+        #: Bytes parsed, total length of the open tags, and entities that refer to others.
         self._parsed = self._width = self._nested = 0
         self._silent = self._deep = 0
         self._text, self._fact, self._authors = _Text(path), _Text(path), _Text(path)
@@ -138,23 +140,23 @@ class _TEI:
         self._parsed += len(data)
         # Expat reads an unfinished tag again with each chunk.
         if self._parsed - self._parser.CurrentByteIndex > _LONGEST_TAG:
-            raise self._too("a tag or comment of more than 16 MB")
+            raise self._refusal("a tag or comment of more than 16 MB")
         if len(self._names) > _MOST_NAMES:
-            raise self._too(f"more than {_MOST_NAMES:,} different tags and attributes")
+            raise self._refusal(f"more than {_MOST_NAMES:,} different tags and attributes")
 
-    def _too(self, what: str) -> FirthianError:
+    def _refusal(self, what: str) -> FirthianError:
         return FirthianError(f"{self._path}, line {self._parser.CurrentLineNumber}: {what}", hint="check the file")
 
     def _namespace(self, prefix: str | None, name: str) -> None:
         """Refuse a long name, which would be repeated in those of all its elements."""
         if name and len(name) > _LONGEST_NAMESPACE:
-            raise self._too(f"the name of a namespace has more than {_LONGEST_NAMESPACE:,} characters")
+            raise self._refusal(f"the name of a namespace has more than {_LONGEST_NAMESPACE:,} characters")
 
     def _entity_declared(self, name: str, is_parameter: bool, value: str | None, *_: object) -> None:
         """Count entities that refer to others."""
         self._nested += value is not None and ("&" in value or "%" in value)
         if self._nested > _MOST_NESTED:
-            raise self._too(f"more than {_MOST_NESTED} entities refer to others")
+            raise self._refusal(f"more than {_MOST_NESTED} entities refer to others")
 
     def documents(self) -> Iterator[dict[str, str]]:
         """Yield the documents that have ended, once."""
@@ -167,7 +169,7 @@ class _TEI:
         self._stack.append(name)
         self._width += len(tag) + 1
         if self._width > _LONGEST_TAG:
-            raise self._too("tags are nested too deeply")
+            raise self._refusal("tags are nested too deeply")
         if name in self._open:
             self._open[name] += 1
         if name in ("TEI", "TEI.2"):
@@ -256,7 +258,9 @@ def _read_html(path: str, columns: Sequence[str] | None) -> Iterator[Record]:
     for part in chunks(path):
         data += part
         if len(data) > LARGEST_LINE:
-            raise FirthianError(f"{path}: a page of more than {LARGEST_LINE >> 20} MB", hint="divide it")
+            raise FirthianError(
+                f"{path}: a page of more than {LARGEST_LINE >> 20} MB", hint="split it into smaller ones"
+            )
     text, facts = _Text(path), dict[str, str]()
     _note_page(scan_page(decode_page(bytes(data))), text, facts)
     yield Record(1, _row(columns, {**facts, "text": text.taken()}))

@@ -12,25 +12,25 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-#: Elements whose content has no tags; in the first ones, not even references to characters.
+#: Elements whose content has no tags; in the first ones, no character references either.
 _RAW, _WITHOUT_TAGS = ("script", "style", "xmp", "iframe", "noembed", "noframes"), ("title", "textarea")
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
-#: Where a page declares its encoding, at the latest.
+#: A page declares its encoding within this many bytes.
 _DECLARED_BYTES = 2048
-#: Encodings of text; Python also has some that are none, or that take quadratic time (``punycode``).
+#: Encodings that pages use. Python also has codecs that are not encodings of text or take quadratic time (``punycode``).
 _ENCODINGS = re.compile(
     "ascii|big5.*|cp[0-9]+|euc_.*|gb[0-9k]+|hz|iso2022_.*|iso8859-.*|koi8.*|mac.*|shift_jis.*|tis.*"
 )
 
-#: Attributes of one tag that are kept.
+#: Maximum attributes of a tag; further ones are ignored.
 _MOST_ATTRIBUTES = 1000
 
 _NAME = re.compile(r"[^\s/>]*+", re.ASCII)
 #: An attribute, and how its value begins.
 _ATTRIBUTE = re.compile(r"[\s/]*+([^\s/>=]?[^\s/>=]*+)(?:\s*+(=)\s*+([\"']?))?", re.ASCII)
 _UNQUOTED = re.compile(r"[^\s>]*+", re.ASCII)
-#: Code points past the last one; Python does not read numbers of thousands of digits.
+#: References beyond the last code point; Python refuses to convert numbers of thousands of digits.
 _NO_CHARACTER = re.compile("&#(?:0*+[0-9]{8,}+|[0-9]{4000,}+);?")
 
 
@@ -74,7 +74,7 @@ def scan_page(page: str) -> Iterator[str | Tag]:
         first = page[at + 1 + closing : at + 2 + closing]
         is_tag = first.isascii() and first.isalpha()
         if not (is_tag or closing or first in ("!", "?")) or not first:
-            # A sign, not a tag.
+            # A less-than sign, not a tag.
             at += 1
             continue
         if start < at:
@@ -98,7 +98,7 @@ def scan_page(page: str) -> Iterator[str | Tag]:
 
 
 def _characters(text: str) -> str:
-    """Replace references by characters."""
+    """Resolve character references."""
     return html.unescape(_NO_CHARACTER.sub("\ufffd", text)) if "&" in text else text
 
 
