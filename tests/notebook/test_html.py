@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,3 +74,12 @@ def test_counts() -> None:
     assert [word for word, _ in rows] == ["be", "to"]
     shown = re.findall(r"<td>(.*?)</td>", rows[1][1])
     assert shown == [f"{counts['to', other]:g}" for other in counts.vocabulary.words]
+
+
+def test_the_explorer_writes_nowhere_that_a_file_names(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn")
+    for recipe in (str(tmp_path / "evil"), "../../evil", "..", "a\0b", "svd"):
+        vectors = Vectors(np.eye(4), Vocabulary(list("abcd")), provenance=Provenance(recipe=recipe))
+        shown = vectors.explore()
+        shown.close()
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -83,7 +84,9 @@ class InlineExplorer:
 
     def __init__(self, vectors: Vectors, counts: Counts | str | os.PathLike[str] | None, height: int) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="firthian-")
-        path = Path(self._folder.name) / (vectors.provenance.recipe or "vectors")
+        # The name comes from a file, and could be a path.
+        recipe = vectors.provenance.recipe or ""
+        path = Path(self._folder.name) / (recipe if re.fullmatch("[a-z][a-z0-9-]*", recipe) else "vectors")
         vectors.save(path)
         if isinstance(counts, Counts):
             if counts.path is None:
