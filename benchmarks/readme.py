@@ -28,9 +28,10 @@ FIRTH = (sys.executable, "-m", "firthian")
 #: What is typed in each part, in one folder.
 SESSIONS = {
     "train": (
-        "firth train enwiki17m.txt -o vectors",
-        "firth neighbors vectors physics --topn 4",
-        "firth analogy vectors man woman king --topn 3",
+        "corpus=$(firth datasets fetch 20newsgroups-text)",
+        "firth train $corpus -o vectors",
+        "firth neighbors vectors hockey --topn 4",
+        "firth similarity vectors car bike",
     ),
     "count": (
         "corpus=$(firth datasets fetch 20newsgroups-text)",
@@ -86,9 +87,9 @@ def run(part: str, corpus: Path | None) -> dict[str, Any]:
     """Run a part in a folder of its own; of a comparison keep the scores as well."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        text = (corpus or locate("enwiki17m" if part == "compare" else "20newsgroups-text")).resolve()
+        (folder / "enwiki17m.txt").symlink_to(text)
         if part != "count":
-            text = (corpus or locate("enwiki17m")).resolve()
-            (folder / "enwiki17m.txt").symlink_to(text)
             warm_up(text, folder)
         found: dict[str, Any] = {"session": typed(SESSIONS[part], folder)}
         if part == "compare":

@@ -14,7 +14,7 @@ import pytest
 
 from firthian import Vectors, Vocabulary
 from tests.browser.test_explorer import Visit, chromium, served, visit
-from tests.explore.planted import Served, save
+from tests.explore.planted import Served, planted, save
 
 __all__ = ["chromium", "served", "visit"]
 
@@ -198,6 +198,25 @@ def test_a_word_near_the_edge_gets_room_and_the_map_stays(chromium: Any, served:
     moved = float(unquote(page.url).partition("at=")[2].partition(",")[0]) - middle
     assert 0.6 * (min(x) - middle) < moved < 0
     visit.context.close()
+
+
+def test_a_notebook_receives_the_selection(visit: Visit) -> None:
+    shown = planted().explore()
+    try:
+        page = visit.open(shown.url + "#limit=1000")
+        page.get_by_role("button", name="Select words with a lasso").click()
+        box = page.locator("#map").bounding_box()
+        left, right = box["x"] + 5, box["x"] + box["width"] - 5
+        top, bottom = box["y"] + 60, box["y"] + box["height"] - 5
+        page.mouse.move(left, bottom)
+        page.mouse.down()
+        for corner in ((left, top), (right, top), (right, bottom), (left + 5, bottom)):
+            page.mouse.move(*corner, steps=3)
+        with page.expect_response("**/api/selection?*"):
+            page.mouse.up()
+        assert len(shown.selection()) > 20
+    finally:
+        shown.close()
 
 
 def test_the_page_is_light(visit: Visit, served: Served) -> None:

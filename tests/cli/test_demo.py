@@ -53,3 +53,9 @@ def test_demo_does_not_replace_what_is_not_its_own(tiny: Path) -> None:
     Path("file").write_text("")
     with pytest.raises(FirthianError, match="not a folder"):
         demo.run("file")
+
+
+def test_the_first_recipe_is_the_default() -> None:
+    from firthian.learn.train import DEFAULT_RECIPE
+
+    assert demo.RECIPES[0] == DEFAULT_RECIPE

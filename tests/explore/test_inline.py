@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,6 +52,27 @@ def test_the_explorer_runs_in_a_frame() -> None:
             assert "X-Frame-Options" not in answer.headers
             policy = answer.headers["Content-Security-Policy"]
         assert re.search(r"frame-ancestors http://localhost:\* ", policy)
+    finally:
+        shown.close()
+
+
+def test_the_selection_on_the_map_comes_back_as_a_frame() -> None:
+    pytest.importorskip("uvicorn")
+    pytest.importorskip("pandas")
+    shown = planted().explore()
+    try:
+        assert shown.selection().empty
+        urllib.request.urlopen(f"{shown.url}api/selection?words=tea%20sun%20gone", timeout=30).close()
+        assert shown.selection()["word"].tolist() == ["tea", "sun"]
+        assert shown.selection()["count"].tolist() == [
+            planted().vocabulary.counts[planted().vocabulary[word]] for word in ("tea", "sun")
+        ]
+        urllib.request.urlopen(f"{shown.url}api/selection?words=king&add=true", timeout=30).close()
+        assert shown.selection()["word"].tolist() == ["tea", "sun", "king"]
+        urllib.request.urlopen(f"{shown.url}api/selection", timeout=30).close()
+        assert shown.selection().empty
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            urllib.request.urlopen(f"{shown.url}api/selection?words={'a' * 8001}", timeout=30)
     finally:
         shown.close()
 

@@ -43,6 +43,10 @@ def test_the_command_line_tells(firth, tmp_path: Path) -> None:
     line = tmp_path / "line.txt"
     line.write_text("tea and coffee " * 70_000)
     assert "are one document" in firth("count", line, "-o", tmp_path / "l", "--max-vocab", "10").err
+    line.write_text("tea and coffee\n" * 90 + "tea and coffee " * 70_000 + "\nmilk")
+    assert "one document is 100 % of the text" in firth("count", line, "-o", tmp_path / "m", "--max-vocab", "10").err
+    line.write_text("\n".join(["tea and coffee " * 25_000] * 3))
+    assert "document" not in firth("count", line, "-o", tmp_path / "n", "--max-vocab", "10").err
     chinese = tmp_path / "zh.txt"
     chinese.write_text("我喜欢喝茶。他喜欢咖啡。\n" * 40, encoding="utf-8")
     assert "--tokenizer icu" in firth("count", chinese, "-o", tmp_path / "z", "--min-count", "1").err

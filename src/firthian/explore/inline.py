@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from firthian.counts.counts import Counts
-from firthian.errors import FirthianError
+from firthian.errors import FirthianError, require
 from firthian.explore.map_plot import MapStyle, draw_map, map_page, write_map
 from firthian.explore.projection import ProjectionOptions
 from firthian.explore.server.app import start
@@ -93,6 +93,8 @@ class InlineExplorer:
                 raise FirthianError("these counts have no folder", hint="count them again")
             counts = counts.path
         self._height = height
+        self._vocabulary = vectors.vocabulary
+        self._selected: list[str] = []
         ready = threading.Event()
         #: The address of the page.
         self.url = ""
@@ -101,8 +103,15 @@ class InlineExplorer:
             self.url = url
             ready.set()
 
-        self._server = start([str(path)], counts=None if counts is None else os.fspath(counts), ready=announce)
+        folder = None if counts is None else os.fspath(counts)
+        self._server = start([str(path)], counts=folder, selected=self._selected, ready=announce)
         ready.wait(10)
+
+    def selection(self) -> Any:
+        """Return the words that are selected on the map, as a data frame with their counts."""
+        words = [word for word in self._selected if word in self._vocabulary]
+        counts = [int(self._vocabulary.counts[self._vocabulary[word]]) for word in words]
+        return require("pandas", "ask").DataFrame({"word": words, "count": counts})
 
     def close(self) -> None:
         """Stop serving."""

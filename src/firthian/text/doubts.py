@@ -9,8 +9,11 @@ from firthian.text.readers import Corpus, Files
 #: Bytes at the beginning of a corpus that are looked at.
 SAMPLE = 2**20
 
-#: A document of more tokens is a whole corpus on one line.
-_LONG = 200_000
+#: A document of more tokens is a whole corpus on one line; of so many bytes, the lengths of all documents are compared.
+_LONG, _COMPARED = 200_000, 2**25
+
+#: The share of a text that no document of an ordinary corpus has.
+_MOST = 0.5
 
 _TAG = re.compile(r"</?[A-Za-z][\w:.-]*(?:\s[^<>]{0,300})?/?>|&(?:[a-z]{2,8}|#\d{1,6});")
 
@@ -55,8 +58,16 @@ def doubts(corpus: Corpus, tokenizer: str | None, documents: int, tokens: int) -
     if isinstance(corpus, Files) and corpus.size() is None:
         return found
     sample = bytearray()
+    longest = current = size = 0
     for piece in corpus.pieces():
         sample += piece.text[: SAMPLE - len(sample)]
-        if len(sample) >= SAMPLE:
+        size += len(piece.text)
+        if size > _COMPARED or (tokens <= _LONG and len(sample) >= SAMPLE):
             break
+        first, *others = map(len, piece.text.split(b"\n"))
+        longest = max(longest, current + first, *others)
+        current = others[-1] if others else current + first
+    else:
+        if documents > 1 and tokens > _LONG and longest > _MOST * size:
+            found.append(f"one document is {100 * longest / size:.0f} % of the text: put each text on its own line")
     return doubts_about(sample.decode("utf-8", "replace"), tokenizer) + found

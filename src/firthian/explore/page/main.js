@@ -47,12 +47,22 @@ const map = new WordMap(byId("map"), {
     const selected = words.slice(0, MOST_SELECTED).join(" ");
     change({ selected }, true, true);
     showSelected(words);
+    if (facts.inline) tell(words).catch(() => {});
   },
   onView: () => {
     if (byId("map").dataset.ready) change({ at: map.getView() === whole ? "" : map.getView() }, true, true);
   },
 });
 let whole = "";
+
+/** Tells the notebook which words are selected, in requests that are not too long. */
+async function tell(words) {
+  for (let at = 0, add = false; at < words.length || !add; add = true) {
+    const first = at;
+    for (let room = 6000; at < words.length && room > 0; at += 1) room -= encodeURIComponent(words[at]).length + 3;
+    await ask("selection", { words: words.slice(first, at).join(" "), add });
+  }
+}
 
 function showSelected(words) {
   asking?.abort();
@@ -95,7 +105,7 @@ async function answer(state) {
   let kept = [];
   const tools = {
     signal, go, change, model: modelName, models: facts.models, hasCounts: facts.counts, documents: facts.documents,
-    columns: facts.columns, hasCorpus: facts.corpus,
+    columns: facts.columns, published: facts.lists, hasCorpus: facts.corpus,
     show: (parts) => { kept = parts; show(parts); },
     mark: (words) => map.mark(words, true),
     takeout, word: state.word,

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from firthian.ask.word_lists import LISTS
 from firthian.counts.contexts import ORDERS, context_words
 from firthian.errors import FirthianError
 from firthian.explore.concordance import concordance
@@ -61,8 +62,10 @@ def models(state: ExplorerState) -> dict[str, Any]:
         "models": [_facts(model) for model in state.models.values()],
         "counts": bool(state.counts),
         "corpus": bool(state.corpus),
+        "inline": state.selected is not None,
         "documents": len(state.index) if state.index is not None else 0,
-        "columns": [] if state.table is None else list(state.table.columns),
+        "columns": [] if state.table is None else state.table.columns,
+        "lists": list(LISTS),
         "methods": [{"name": name, "missing": _missing_for(name)} for name in METHODS],
         "limits": {"points": MOST_POINTS, "embedded": MOST_EMBEDDED},
     }
@@ -253,6 +256,18 @@ def search(
     return {"query": query, "method": method, "results": results, "notes": found.notes}
 
 
+def selection(
+    state: ExplorerState,
+    words: Annotated[str, Option("Words selected on the map, separated by spaces.", high=8000)] = "",
+    add: Annotated[bool, Option("Add them to those kept before.")] = False,
+) -> dict[str, Any]:
+    """Keep the words selected on the map for the notebook that shows it."""
+    if state.selected is None:
+        raise FirthianError("no notebook shows this explorer", hint="open it by vectors.explore()")
+    state.selected[:] = [*(state.selected if add else ()), *words.split()]
+    return {"selected": len(state.selected)}
+
+
 def word_map(
     state: ExplorerState,
     method: Annotated[str, Option("The projection.", choices=(*METHODS, "axes"))] = "pca",
@@ -350,5 +365,5 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "/api/models": models, "/api/words": words, "/api/neighbors": neighbors, "/api/analogy": analogy,
     "/api/similarity": similarity, "/api/compare": compare, "/api/contexts": contexts, "/api/map": word_map,
     "/api/evaluation": evaluation, "/api/uncertain": uncertain, "/api/examples": examples,
-    "/api/search": search,
+    "/api/search": search, "/api/selection": selection,
 }  # fmt: skip

@@ -136,9 +136,12 @@ def serve(
     server.run(sockets=[bound])
 
 
-def start(paths: Sequence[str], *, counts: str | None = None, ready: Any = None) -> Any:
-    """Serve in a thread, to pages of notebooks on this machine, until the result's ``should_exit`` is set."""
-    server, bound = _prepare(paths, counts, (), None, None, "127.0.0.1", 0, None, "", (), ready, framed=True)
+def start(paths: Sequence[str], *, counts: str | None = None, selected: list[str], ready: Any = None) -> Any:
+    """Serve in a thread, to pages of notebooks on this machine, until the result's ``should_exit`` is set.
+
+    ``selected`` receives the words that are selected on the map.
+    """
+    server, bound = _prepare(paths, counts, (), None, None, "127.0.0.1", 0, None, "", (), ready, selected)
     threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True).start()
     return server
 
@@ -155,14 +158,15 @@ def _prepare(
     root_path: str,
     allow_hosts: Iterable[str],
     ready: Any,
-    framed: bool = False,
+    selected: list[str] | None = None,
 ) -> tuple[Any, socket.socket]:
     """Open the models and bind the port; return the server, which does not run yet, and its socket."""
     uvicorn = require("uvicorn", "web")
     check_binding(host, token)
     root_path = check_root_path(root_path)
     state = ExplorerState(paths, counts, corpus, index, table)
-    app = make_app(state, hosts=Hosts(host, allow_hosts), token=token, root_path=root_path, framed=framed)
+    state.selected = selected
+    app = make_app(state, hosts=Hosts(host, allow_hosts), token=token, root_path=root_path, framed=selected is not None)
     bound = _bind(host, port)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, http=connection_class(), ws="none", lifespan="off",

@@ -14,6 +14,11 @@ from firthian.options import Option
 LONGEST_WORD = 200
 
 
+def _longest(option: Option) -> int:
+    """Return the most characters of a text parameter."""
+    return LONGEST_WORD if math.isinf(option.high) else int(option.high)
+
+
 def is_required(option: Option) -> bool:
     """Return whether a parameter has no default."""
     return option.default is inspect.Parameter.empty
@@ -24,7 +29,7 @@ def schema(option: Option) -> dict[str, Any]:
     default = {} if is_required(option) else {"default": option.default}
     if option.kind is int:
         return {"type": "integer", "minimum": option.low, "maximum": option.high, **default}
-    base: dict[str, Any] = {"type": "string", "maxLength": LONGEST_WORD}
+    base: dict[str, Any] = {"type": "string", "maxLength": _longest(option)}
     if is_required(option):
         base["minLength"] = 1
     return {**base, **({"enum": list(option.choices)} if option.choices else {}), **default}
@@ -47,8 +52,8 @@ def read_parameters(options: Mapping[str, Option], given: list[tuple[str, str]])
             raise FirthianError(f"unknown parameter {name[:40]!r}", hint=suggest(name[:40], options))
         if name in texts:
             raise FirthianError(f"{name} is repeated", hint="pass it once")
-        if len(text) > (LONGEST_WORD if options[name].kind is str else math.inf):
-            raise FirthianError(f"{name} has {len(text):,} characters", hint=f"use at most {LONGEST_WORD}")
+        if options[name].kind is str and len(text) > (longest := _longest(options[name])):
+            raise FirthianError(f"{name} has {len(text):,} characters", hint=f"use at most {longest:,}")
         texts[name] = text
     for name, option in options.items():
         if is_required(option) and not texts.get(name):

@@ -236,6 +236,8 @@ class ExplorerState:
         self.index = None if index is None else Index.load(index)
         #: Texts with columns, for questions about them.
         self.table = None if table is None else AskedTable(table)
+        #: Words selected on the map, for the notebook that shows it; None if none does.
+        self.selected: list[str] | None = None
         self.jobs = BackgroundJobs()
 
     def model(self, name: str | None) -> Model:
