@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from firthian.errors import FirthianError, require
 from firthian.text.arrow import errors, open_stream, unreadable
 from firthian.text.files import open_random
-from firthian.text.records import Records, show_fields
+from firthian.text.records import Record, Records, show_fields
 
 #: Functions of DuckDB that read files, by format.
 _READERS = {"csv": "read_csv", "tsv": "read_csv", "jsonl": "read_json", "parquet": "read_parquet"}
@@ -56,4 +57,10 @@ def _result(connection: Any, sql: str, path: str) -> Records:
         result = connection.sql(sql)
     if result is None:
         raise FirthianError(f"{path}: the query has no result", hint="write SELECT ... in `sql`")
-    return replace(open_stream(result, path), source=path)
+    table = open_stream(result, path)
+
+    def read(columns: Sequence[str] | None, kept: Any = connection) -> Iterator[Record]:
+        # Some releases close the database with its connection, though the result is still in use.
+        return table.read(columns)
+
+    return replace(table, source=path, read=read)
