@@ -8,6 +8,7 @@ call declares it (``Part``): threads write straight into the array, a cluster se
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -108,8 +109,32 @@ class Threads:
     def collect(
         self, task: Callable[[Item], Result], items: Sequence[Item], parts: Sequence[Part] = ()
     ) -> list[Result]:
-        """Return all results; tasks write straight into the arrays."""
-        return list(self.map(task, items))
+        """Return all results; tasks write straight into the arrays. Each worker takes the next item when it is free."""
+        if self.workers == 1 or len(items) < 2:
+            return [task(item) for item in items]
+        results: list[Any] = [None] * len(items)
+        coming, lock = iter(range(len(items))), threading.Lock()
+        failed: dict[int, BaseException] = {}
+
+        def work() -> None:
+            while not failed:
+                with lock:
+                    number = next(coming, None)
+                if number is None:
+                    return
+                try:
+                    results[number] = task(items[number])
+                except BaseException as error:
+                    failed[number] = error
+
+        # This thread works, too.
+        with ThreadPoolExecutor(self.workers - 1, thread_name_prefix="firthian") as pool:
+            for _ in range(min(self.workers, len(items)) - 1):
+                pool.submit(work)
+            work()
+        if failed:
+            raise failed[min(failed)]
+        return results
 
     def map_handles(
         self, task: Callable[[Item], tuple[Any, ...]], items: Iterable[Item], pieces: int

@@ -259,8 +259,13 @@ class _Search:
     def _extend(self, block: Array) -> None:
         """Add orthonormal columns to the basis, and their image."""
         old, new = self.width, self.width + block.shape[1]
-        self.basis[:, old:new] = block
-        self.image[:, old:new] = self.operator.times(block, self.run)
+        image = self.operator.times(block, self.run)
+
+        def store(first: int, last: int) -> None:
+            self.basis[first:last, old:new] = block[first:last]
+            self.image[first:last, old:new] = image[first:last]
+
+        self.run.over_rows(store, self.size, here=True)
         self.small[:new, old:new] = inner(self.basis[:, :new], self.image[:, old:new], self.run)
         self.small[old:new, :old] = self.small[:old, old:new].T
         self.width = new
