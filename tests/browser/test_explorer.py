@@ -248,49 +248,6 @@ def test_what_is_being_typed_stays(visit: Visit, served: Served) -> None:
     assert page.locator("#word").input_value() == "su"
 
 
-#: The median milliseconds from one frame to the next while the wheel turns.
-FRAMES_WHILE_ZOOMING = """() => new Promise((done) => {
-  const canvas = document.querySelector("#map canvas"), box = canvas.getBoundingClientRect();
-  const place = { clientX: box.x + 200, clientY: box.y + 200, bubbles: true, cancelable: true };
-  const took = [];
-  let last = performance.now();
-  const frame = (now) => {
-    took.push(now - last);
-    last = now;
-    canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: took.length % 2 ? 60 : -60, ...place }));
-    if (took.length < 60) requestAnimationFrame(frame);
-    else done(took.sort((a, b) => a - b)[30]);
-  };
-  requestAnimationFrame(frame);
-})"""
-
-
-@pytest.mark.slow
-def test_a_map_of_many_words(visit: Visit, tmp_path: Path) -> None:
-    """All of 120,000 points are drawn by WebGL, and found again under the pointer."""
-    random = np.random.default_rng(1)
-    rows = random.standard_normal((12, 8))[random.integers(12, size=120_000)] + 0.5 * random.standard_normal(
-        (120_000, 8)
-    )
-    save(Vectors(rows, Vocabulary([f"word{i}" for i in range(len(rows))])), tmp_path / "v")
-    with Served(tmp_path / "v") as server:
-        page = visit.open(server.url + "#limit=120000")
-        assert page.locator("#map-status").inner_text() == "120,000 of 120,000 words"
-        drawn = """() => {
-          const canvas = document.querySelector("#map canvas");
-          const gl = canvas.getContext("webgl2");
-          return gl && gl.getParameter(gl.ARRAY_BUFFER_BINDING) !== undefined && !gl.isContextLost();
-        }"""
-        assert page.evaluate(drawn)
-        page.locator("#map").hover()
-        page.mouse.wheel(0, -600)
-        page.wait_for_selector(".tip:not([hidden])")
-        # smooth: zooming in and out, half of the frames come within 50 ms, even without a graphics card
-        assert page.evaluate(FRAMES_WHILE_ZOOMING) < 50
-        visit.shoot("many")
-        visit.check(server.url)
-
-
 def test_markup_in_words_is_text(visit: Visit, served: Served) -> None:
     page = visit.open(served.url)
     for word in HOSTILE:

@@ -51,7 +51,8 @@ export class WordMap {
     this.isolateButton.disabled = true;
     this.points = new Points(this.low);
     this.points.onRestored = () => this.redraw();
-    this.ink = this.high.getContext("2d");
+    // The processor draws the names: outlines of text are slow on a graphics card, and slowest where it is emulated.
+    this.ink = this.high.getContext("2d", { willReadFrequently: true });
     this.listen();
     new ResizeObserver(() => this.resize()).observe(container);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
