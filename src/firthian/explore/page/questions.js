@@ -36,7 +36,7 @@ export async function lists(state, tools) {
     targets: ["Words", text(state.targets, "engineer, nurse, teacher")],
     others: ["Compared with (optional)", text(state.others, "poet, painter, singer")],
     axis: ["Poles", text(state.axis, "he,him,man:she,her,woman")],
-    published: ["Or a published test", choice(state.published, ["", "weat1", "weat2", "weat6", "weat7", "weat8"].map((one) => [one, one || "none"]))],
+    published: ["Or a published test", choice(state.published, ["", ...tools.published].map((one) => [one, one || "none"]))],
   };
   const parts = [h("h2", {}, "Which words go with which?"), asking(fields, "Test", tools.change)];
   if (!state.published && !(state.targets && state.axis)) return parts;
