@@ -87,5 +87,7 @@ class KeynessSettings(Checked):
     prior: Annotated[
         float, Option("prior tokens of the log-odds, distributed like the corpus", low=1e-6, high=1e12, group=ERRORS)
     ] = 1000.0
-    permutations: Annotated[int, Option("random permutations of documents for p-values", low=1, high=10**6, group=ERRORS)] = 999
+    permutations: Annotated[
+        int, Option("random permutations of documents for p-values", low=1, high=10**6, group=ERRORS)
+    ] = 999
     seed: Seed = 1
