@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,20 @@ def study(name: str) -> dict[str, Any]:
 def short(value: float, places: int = 3) -> str:
     """Format a score without its leading zero."""
     return f"{value:.{places}f}".removeprefix("0")
+
+
+def marked(values: Sequence[float | None], places: int = 3) -> list[str]:
+    """Format scores, the best bold."""
+    best = max((value for value in values if value is not None), default=None)
+    cells = ["–" if value is None else short(value, places) for value in values]
+    return [f"**{cell}**" if value == best else cell for value, cell in zip(values, cells, strict=True)]
+
+
+def marked_columns(rows: Sequence[Mapping[Any, float]], columns: Iterable[Any]) -> list[list[str]]:
+    """Format scores, the best of each column bold."""
+    return [
+        list(cells) for cells in zip(*(marked([row.get(column) for row in rows]) for column in columns), strict=True)
+    ]
 
 
 def signed(value: float) -> str:
@@ -242,7 +256,7 @@ def compress() -> str:
         kept = f"{notes['neighbors_kept']:.1%}" if notes else ""
         times = [f"{row[name] * 1e3:.1f}" for name in ("open", "neighbors", "neighbors cpu")]
         body.append([first, f"{row['bytes'] / 1e6:.1f}", *times, kept, *(cells if notes else [""] * len(cells))])
-    head = ["bytes a vector", "MB on disk", "open, ms", "a query, ms", "processor, ms", "neighbors kept"]
+    head = ["bytes per vector", "MB on disk", "open, ms", "a query, ms", "processor, ms", "neighbors kept"]
     return table([*head, *sets.values()], body)
 
 
@@ -296,15 +310,10 @@ def quick() -> str:
 def texts(kind: str, columns: dict[str, str]) -> str:
     """Return the rows of one part of the benchmark of texts, the best of a column bold."""
     rows = {key.partition("/")[2]: row for key, row in read("texts")["rows"].items() if key.startswith(f"{kind}/")}
-    best = {column: max(row[column] for row in rows.values()) for column in columns}
     body = []
-    for name, row in rows.items():
-        cells = [short(row[column]) for column in columns]
-        marked = [
-            f"**{cell}**" if row[column] == best[column] else cell for column, cell in zip(columns, cells, strict=True)
-        ]
+    for (name, row), cells in zip(rows.items(), marked_columns(list(rows.values()), columns), strict=True):
         spread = [short(row["deviation"])] if "deviation" in row else []
-        body.append([name if name.startswith("tf-idf") else f"`{name}`", *marked, *spread])
+        body.append([name if name.startswith("tf-idf") else f"`{name}`", *cells, *spread])
     return table(["", *columns.values(), *(["deviation"] if kind == "reviews" else [])], body)
 
 

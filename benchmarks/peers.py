@@ -1,7 +1,7 @@
 """The other tools, each a script of its own: raw text in, vectors out, with its documented settings and every core.
 
-A script gets the corpus, the target (word2vec's binary format) and its settings as JSON. ``size`` and ``least`` are the vector
-size and the least count, the same for all; what else a tool is given stands here.
+A script gets the corpus, the target (word2vec's binary format, or fastText's) and its settings as JSON.
+``size`` and ``least`` are the vector size and the least count, the same for all; what else a tool is given stands here.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ _FASTTEXT = """
 import fasttext
 # With fewer than ten threads fastText leaves a part of its matrix without random numbers.
 model = fasttext.train_unsupervised(corpus, dim=size, minCount=least, thread=10, verbose=0, **settings)
-words = [word for word in model.words if word != "</s>"]
-save(words, [model.get_word_vector(word) for word in words])
+model.save_model(target)
 """
 
 _VECTORIZERS = """

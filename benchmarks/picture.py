@@ -10,12 +10,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers import PEERS
+from benchmarks.training import PLAIN, WITHOUT
 from firthian.explore.labels import draw_labels
 from firthian.runtime.figures import save_figure
 from studies.common import SETS
 
 #: Rows whose names are too long, or say too little, for a picture.
-SHOWN = {"plain": "firth train", "vectorizers PPMI + scikit-learn SVD": "vectorizers + SVD"}
+SHOWN = {
+    PLAIN: "firth train",
+    WITHOUT: "firth train --subwords off",
+    "vectorizers PPMI + scikit-learn SVD": "vectorizers + SVD",
+}
 
 OURS, THEIRS = "#1f6f8b", "#c2571a"
 

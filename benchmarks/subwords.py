@@ -174,15 +174,6 @@ def blended(**settings: Any) -> Callable[[Path], ft.Vectors]:
     return lambda corpus: add_subwords(plain(corpus), **settings)
 
 
-def all_scores(vectors: ft.Vectors) -> dict[str, float]:
-    """Score the test sets, and RW with unknown words composed."""
-    found = scores(vectors)
-    if vectors.subwords is not None:
-        rare = ft.evaluate(vectors, sets=["rw"], oov="subwords", resamples=10).to_dict()["similarity"]["rw"]
-        found["rw all"] = rare["spearman"]
-    return found
-
-
 def costs(vectors: ft.Vectors) -> dict[str, Any]:
     """Measure the fit, and composed lookups on one core, of words that are not known."""
     begin, cpu = time.perf_counter(), time.process_time()
@@ -244,15 +235,15 @@ def main() -> None:
         for size, text in (("3 M", "enwiki3m"), ("17 M", "enwiki17m")):
             row(
                 f"scores/{size}/{name}",
-                lambda settings=settings, text=text: all_scores(blended(**settings)(corpora.find(text))),
+                lambda settings=settings, text=text: scores(blended(**settings)(corpora.find(text))),
             )
     for size, text in (("3 M", "enwiki3m"), ("17 M", "enwiki17m")):
-        row(f"scores/{size}/off", lambda text=text: all_scores(plain(corpora.find(text))))
+        row(f"scores/{size}/off", lambda text=text: scores(plain(corpora.find(text))))
         row(f"costs/{size}", lambda text=text: costs(plain(corpora.find(text))))
     if given.fasttext:
         row("removed/fastText", lambda: removed(small, fasttext))
-        row("scores/3 M/fastText", lambda: all_scores(fasttext(small)))
-        row("scores/17 M/fastText", lambda: all_scores(fasttext(corpora.find("enwiki17m"))))
+        row("scores/3 M/fastText", lambda: scores(fasttext(small)))
+        row("scores/17 M/fastText", lambda: scores(fasttext(corpora.find("enwiki17m"))))
 
 
 if __name__ == "__main__":

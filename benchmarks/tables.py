@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import measured, readme, training
-from benchmarks.measured import read, short, study
+from benchmarks import measured, readme, subwords_report, training
+from benchmarks.measured import marked_columns, read, short, study
 from studies.common import SETS, SHORT, table
 
 ROOT = Path(__file__).parents[1]
@@ -26,6 +26,7 @@ PAGES = tuple(
         "docs/texts.md",
         "docs/compress.md",
         "docs/search.md",
+        "docs/subwords.md",
         "docs/derivations/bayes.md",
         "docs/derivations/exponential_family.md",
     )
@@ -39,12 +40,13 @@ _SEVEN = dict(zip(SETS, SHORT, strict=True))
 
 #: How rows are called.
 _HEADLINE = {
-    "plain": "`firth train`",
+    training.PLAIN: "`firth train`",
+    training.WITHOUT: "`firth train --subwords off`",
     "gensim skip-gram": "gensim 4.4 skip-gram",
     "fastText skip-gram": "fastText skip-gram",
 }
 DEFAULTS = {
-    "plain": "`sgns`, the default",
+    training.WITHOUT: "`sgns`, the default",
     "psd": "`psd`",
     "svd": "`svd`",
     "gensim skip-gram": "gensim, 5 epochs",
@@ -52,19 +54,16 @@ DEFAULTS = {
 }
 
 
-def by_size(named: dict[str, str], sets: dict[str, str]) -> str:
+def by_size(named: dict[str, str], sets: dict[str, str], kind: str = "training") -> str:
     """Some rows for each size of corpus, at default settings: whole seconds, the best score of a size bold."""
     body = []
     for corpus, millions in SIZES.items():
-        rows = read(f"training-{corpus}-100-5")["rows"]
-        here = {row: rows[row]["scores"] for row in named if row in rows}
-        best = {name: max(scores[name] for scores in here.values()) for name in sets}
-        for row, scores in here.items():
-            cells = [short(scores[name]) for name in sets]
-            marked = [
-                f"**{cell}**" if scores[name] == best[name] else cell for name, cell in zip(sets, cells, strict=True)
-            ]
-            body.append([f"{millions} M", named[row], f"{rows[row]['wall']:.0f}", *marked])
+        rows = read(f"{kind}-{corpus}-100-5")["rows"]
+        here = [row for row in named if row in rows]
+        for row, cells in zip(here, marked_columns([rows[row]["scores"] for row in here], sets), strict=True):
+            about = "≈ " if rows[row].get("estimated") else ""
+            wall = rows[row]["wall"]
+            body.append([f"{millions} M", named[row], f"{about}{wall:.{int(wall < 10)}f}", *cells])
     return table(["words of text", "", "seconds", *sets.values()], body)
 
 
@@ -88,11 +87,12 @@ def coverage() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "headline": lambda: by_size(_HEADLINE, _SEVEN),
-    "defaults": lambda: by_size(DEFAULTS, {**_SEVEN, "rw": "RW"}),
+    "headline": lambda: by_size(_HEADLINE, {**_SEVEN, **training.RARE}, "headline"),
+    "defaults": lambda: by_size(DEFAULTS, {**_SEVEN, "rw": training.RARE["rw"]}),
     "semf": semf,
     "coverage": coverage,
     **measured.TABLES,
+    **subwords_report.TABLES,
 }
 
 

@@ -1,9 +1,10 @@
 """Training from raw text to saved vectors: our recipes and the other tools, in turn, on one corpus with the same cores.
 
 ``python -m benchmarks.training [--corpus enwiki3m] [--dim 100 --min-count 5] [--repeats 2] [ROW ...]``. A row is a recipe, a
-tool of ``benchmarks/peers.py``, or ``plain``: ``firth train`` as it stands. Each is a process of its own, timed as a whole,
-best of its repeats, all of them kept; a row that takes longer than ``--within`` seconds is not repeated. Rows that were
-measured before are kept too; ``--again`` measures them again.
+tool of ``benchmarks/peers.py``, or ``plain``: ``firth train`` as it stands, also without subwords. Each is a process of its
+own, timed as a whole, best of its repeats, all of them kept; a row that takes longer than ``--within`` seconds is not repeated.
+Rows that were measured before are kept too; ``--again`` measures them again. ``--headline`` measures the rows of the README, in
+files of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from benchmarks.results import Results
 from benchmarks.timing import FIRTH, best
 from firthian.learn.recipes import RECIPES, find_recipe
 from firthian.learn.train import DEFAULT_RECIPE
-from studies.common import HELD_OUT, SHORT, score_cells, scores, table
+from studies.common import SHORT, score_cells, scores, table
 
 #: What the others are divided by.
 MEASURE = "gensim skip-gram"
@@ -40,7 +41,16 @@ WITHIN = 40.0
 
 TITLE = "The first 3 M words of enwiki70m, 100 dimensions, words seen 5 times or more"
 
-ROWS = ("plain", *(recipe.name for recipe in RECIPES if recipe.name not in LEFT_OUT), *PEERS)
+#: ``firth train`` with and without subwords.
+PLAIN, WITHOUT = "plain", "plain, without subwords"
+
+#: Scores of words that are rare or unknown, and the heads of their columns.
+RARE = {"rw": "RW", "rw all": "RW, all"}
+
+#: The rows of the README.
+HEADLINE = (PLAIN, WITHOUT, "gensim skip-gram", "fastText skip-gram")
+
+ROWS = (PLAIN, WITHOUT, *(recipe.name for recipe in RECIPES if recipe.name not in LEFT_OUT), *PEERS)
 
 
 def commands(name: str, corpus: Path, target: Path, size: int, least: int) -> list[list[str]]:
@@ -48,8 +58,8 @@ def commands(name: str, corpus: Path, target: Path, size: int, least: int) -> li
     if name in PEERS:
         return [PEERS[name].command(corpus, target, size, least)]
     start = [*FIRTH, "train", "--workers", "2", "--force", "-o", str(target)]
-    if name == "plain":
-        return [[*start, str(corpus)]]
+    if name in (PLAIN, WITHOUT):
+        return [[*start, str(corpus), *(["--subwords", "off"] if name == WITHOUT else [])]]
     recipe = find_recipe(name)
     if recipe.source == "vectors":
         dense = target.with_name(DENSE)
@@ -85,9 +95,10 @@ def main(
     repeats: int = 3,
     within: float = WITHIN,
     again: bool = False,
+    kind: str = "training",
 ) -> Results:
     """Measure the rows, one after another, and keep them."""
-    results = Results(f"training-{Path(corpus).stem}-{size}-{least}")
+    results = Results(f"{kind}-{Path(corpus).stem}-{size}-{least}")
     path = corpora.find(corpus)
     for name in rows:
         results.row(name, lambda name=name: measure(name, path, size, least, repeats, within), again)
@@ -97,12 +108,14 @@ def main(
 def show(rows: dict[str, Any]) -> str:
     """Write the figures as a table; ratios are gensim's wall time over the row's."""
     theirs = rows.get(MEASURE, {}).get("wall")
-    head = ["", "wall s (spread)", "CPU s", "peak MB", *SHORT, *HELD_OUT, f"{MEASURE} / it"]
+    head = ["", "wall s (spread)", "CPU s", "peak MB", *SHORT, *RARE.values(), f"{MEASURE} / it"]
     body = []
-    for name, row in sorted(rows.items(), key=lambda item: item[1]["wall"]):
+    # Estimated times have their place in the README's table alone.
+    measured = [item for item in rows.items() if not item[1].get("estimated")]
+    for name, row in sorted(measured, key=lambda item: item[1]["wall"]):
         spread = f" ({min(row['walls']):.1f}–{max(row['walls']):.1f})" if len(row["walls"]) > 1 else ""
         costs = [f"{row['wall']:.1f}{spread}", f"{row['cpu']:.0f}", f"{row['peak_mb']:.0f}"]
-        held = [f"{row['scores'][name]:.3f}" if name in row["scores"] else "" for name in HELD_OUT]
+        held = [f"{row['scores'][name]:.3f}" if name in row["scores"] else "" for name in RARE]
         ratio = f"{theirs / row['wall']:.1f}" if theirs else ""
         body.append([name, *costs, *score_cells(row["scores"]), *held, ratio])
     return table(head, body)
@@ -118,14 +131,16 @@ def parse() -> argparse.Namespace:
         "--within", type=float, default=WITHIN, help="repeat a row only while it took fewer seconds in all"
     )
     parser.add_argument("--again", action="store_true", help="measure existing rows again")
+    parser.add_argument("--headline", action="store_true", help="the rows of the README")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"some of: {'; '.join(ROWS)}")
     return parser.parse_args()
 
 
 if __name__ == "__main__":
     given = parse()
+    every, kind = (HEADLINE, "headline") if given.headline else (ROWS, "training")
     found = main(
-        given.corpus, given.dim, given.min_count, tuple(given.rows) or ROWS, given.repeats, given.within, given.again
+        given.corpus, given.dim, given.min_count, tuple(given.rows) or every, given.repeats, given.within, given.again, kind
     )  # fmt: skip
     print(show(found.rows))
     print(json.dumps(found.about, indent=1))

@@ -133,7 +133,8 @@ def corpus_path(quick: bool) -> str:
 def scores(vectors: Any) -> dict[str, float]:
     """Evaluate on the seven sets: Spearman, or 3CosAdd (``google mul`` and ``msr mul`` hold 3CosMul).
 
-    Where Google's sections are known, ``semantic`` and ``syntactic`` hold 3CosAdd of its two halves.
+    Where Google's sections are known, ``semantic`` and ``syntactic`` hold 3CosAdd of its two halves. ``rw all`` holds RW with
+    unknown words composed, if the vectors have subwords.
     """
     facts = firthian.evaluate(vectors, sets=[*SETS, *HELD_OUT], resamples=10).to_dict()
     found = {name: facts["similarity"][name]["spearman"] for name in (*SETS[:5], *HELD_OUT)}
@@ -146,6 +147,9 @@ def scores(vectors: Any) -> dict[str, float]:
         if chosen:
             right = sum(part["3cosadd"] * part["covered"] for part in chosen)
             found[kind] = right / sum(part["covered"] for part in chosen)
+    if vectors.subwords is not None:
+        rare = firthian.evaluate(vectors, sets=["rw"], oov="subwords", resamples=10).to_dict()
+        found["rw all"] = rare["similarity"]["rw"]["spearman"]
     return found
 
 
