@@ -8,14 +8,9 @@ benchmarks.instructions`` prints them as JSON.
 
 from __future__ import annotations
 
-import os
-
-# Before numba is imported: the same code on every x86-64 processor with AVX2.
-os.environ["NUMBA_CPU_NAME"] = "haswell"
-os.environ["NUMBA_CPU_FEATURES"] = "+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+f16c,+movbe,+sse4.2"
-
 import ctypes
 import json
+import os
 import platform
 import signal
 import sys
@@ -183,6 +178,9 @@ def versions() -> dict[str, str]:
 
 
 def main() -> None:
+    # Before numba is imported, and only in this process: the same code on every x86-64 processor with AVX2.
+    os.environ["NUMBA_CPU_NAME"] = "haswell"
+    os.environ["NUMBA_CPU_FEATURES"] = "+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+f16c,+movbe,+sse4.2"
     names = sys.argv[1:] or list(KERNELS)
     print(json.dumps({"versions": versions(), "counts": {name: measure(name) for name in names}}))
 

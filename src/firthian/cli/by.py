@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from firthian.text.readers import Files
 
 By = Annotated[
-    str | None, typer.Option(help="One result per value of this column, each in its own folder inside the output.")
+    str | None, typer.Option(help="One result per value of this column, each in a folder.")
 ]
 
 #: A column with more values is probably not the one that was meant.
