@@ -16,9 +16,7 @@ from firthian.errors import FirthianError
 if TYPE_CHECKING:
     from firthian.text.readers import Files
 
-By = Annotated[
-    str | None, typer.Option(help="One result per value of this column, each in a folder.")
-]
+By = Annotated[str | None, typer.Option(help="One result per value of this column, each in a folder.")]
 
 #: A column with more values is probably not the one that was meant.
 _MOST = 200
