@@ -13,7 +13,8 @@ from firthian.errors import FirthianError
 from firthian.runtime.memory import container_bytes
 
 HIDDEN = """
-import builtins, io, os, pathlib, sys
+import builtins, io, os, pathlib, shutil, sys
+shutil._use_fd_functions = False  # as shutil finds out itself on such systems
 for name in ("fcntl", "resource", "pwd", "grp", "termios"):
     sys.modules[name] = None
 for name in ("fork", "sched_getaffinity", "mkfifo", "geteuid", "O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC"):

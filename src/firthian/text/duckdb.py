@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -24,11 +25,11 @@ _ALONE = {"enable_external_access": False, "autoinstall_known_extensions": False
 def open_database(path: str, header: bool = True) -> Records:
     """Open the only table of a database."""
     connection = _connect(path)
-    with errors(path):
+    with _closed_on_failure(connection), errors(path):
         tables = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
-    if len(tables) != 1:
-        holds = f"{len(tables)} tables ({show_fields(tables)})" if tables else "no tables"
-        raise FirthianError(f"{path} has {holds}", hint="choose text with `sql`, as in SELECT text FROM name")
+        if len(tables) != 1:
+            holds = f"{len(tables)} tables ({show_fields(tables)})" if tables else "no tables"
+            raise FirthianError(f"{path} has {holds}", hint="choose text with `sql`, as in SELECT text FROM name")
     return _result(connection, 'SELECT * FROM "' + tables[0].replace('"', '""') + '"', path)
 
 
@@ -52,12 +53,23 @@ def _connect(path: str) -> Any:
         return duckdb.connect(path, read_only=True, config=_ALONE)
 
 
+@contextmanager
+def _closed_on_failure(connection: Any) -> Iterator[None]:
+    """Close a connection if something fails: the error would keep it, and with it the lock of its database."""
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
 def _result(connection: Any, sql: str, path: str) -> Records:
-    with errors(path, unreadable):
-        result = connection.sql(sql)
-    if result is None:
-        raise FirthianError(f"{path}: the query has no result", hint="write SELECT ... in `sql`")
-    table = open_stream(result, path)
+    with _closed_on_failure(connection):
+        with errors(path, unreadable):
+            result = connection.sql(sql)
+        if result is None:
+            raise FirthianError(f"{path}: the query has no result", hint="write SELECT ... in `sql`")
+        table = open_stream(result, path)
 
     def read(columns: Sequence[str] | None, kept: Any = connection) -> Iterator[Record]:
         # Some releases close the database with its connection, though the result is still in use.
