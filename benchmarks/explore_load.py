@@ -40,6 +40,19 @@ def question(source: random.Random, words: int) -> str:
     )  # fmt: skip
 
 
+#: What a client meets on a connection that was closed.
+CLOSED = (ConnectionError, asyncio.IncompleteReadError)
+
+
+async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: str) -> bool:
+    """Send a request; return whether the answer is one."""
+    writer.write(request.encode())
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    await reader.readexactly(length)
+    return head.startswith(b"HTTP/1.1 200")
+
+
 async def client(port: int, number: int, until: float, think: float, words: int, found: list[float]) -> int:
     """Ask until the time is over; note the seconds of each answer, and return how many failed."""
     source, failed = random.Random(number), 0
@@ -47,13 +60,16 @@ async def client(port: int, number: int, until: float, think: float, words: int,
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         while time.monotonic() < until:
-            begun = time.monotonic()
-            writer.write(f"GET {question(source, words)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            begun, request = time.monotonic(), f"GET {question(source, words)} HTTP/1.1\r\nHost: localhost\r\n\r\n"
             try:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-                await reader.readexactly(length)
-                failed += not head.startswith(b"HTTP/1.1 200")
+                try:
+                    ok = await ask(reader, writer, request)
+                except CLOSED:
+                    # The server may have closed it while it was idle: like a browser, ask again.
+                    writer.close()
+                    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                    ok = await ask(reader, writer, request)
+                failed += not ok
             except (OSError, EOFError, ValueError):
                 failed += 1
                 writer.close()
