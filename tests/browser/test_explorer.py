@@ -113,6 +113,19 @@ def test_type_a_word_and_see_neighbors(visit: Visit, served: Served) -> None:
     visit.check(served.url)
 
 
+def draw_lasso(page: Any) -> None:
+    """Draw a lasso around most of the map; the mouse stays down."""
+    page.get_by_role("button", name="Select words with a lasso").click()
+    box = page.locator("#map").bounding_box()
+    left, right = box["x"] + 5, box["x"] + box["width"] - 5
+    # Below the buttons; round everything else.
+    top, bottom = box["y"] + 60, box["y"] + box["height"] - 5
+    page.mouse.move(left, bottom)
+    page.mouse.down()
+    for corner in ((left, top), (right, top), (right, bottom), (left + 5, bottom)):
+        page.mouse.move(*corner, steps=3)
+
+
 def test_click_a_point_and_circle_some(visit: Visit, served: Served) -> None:
     page = visit.open(served.url + "#limit=1000")
     assert page.evaluate("document.querySelector('#map canvas').getContext('webgl2') !== null")
@@ -136,15 +149,7 @@ def test_click_a_point_and_circle_some(visit: Visit, served: Served) -> None:
     assert "guitar" in words_of(page)
     page.get_by_role("button", name="Zoom to the marked words").click()
     page.get_by_role("button", name="Show all of the map").click()
-    page.get_by_role("button", name="Select words with a lasso").click()
-    box = page.locator("#map").bounding_box()
-    left, right = box["x"] + 5, box["x"] + box["width"] - 5
-    # Below the buttons; round everything else.
-    top, bottom = box["y"] + 60, box["y"] + box["height"] - 5
-    page.mouse.move(left, bottom)
-    page.mouse.down()
-    for corner in ((left, top), (right, top), (right, bottom), (left + 5, bottom)):
-        page.mouse.move(*corner, steps=3)
+    draw_lasso(page)
     page.mouse.up()
     page.wait_for_selector("#panel h2:has-text('selected')")
     assert "violin" in page.locator("#panel .cloud").inner_text()

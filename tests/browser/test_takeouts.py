@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from firthian import Vectors, Vocabulary
-from tests.browser.test_explorer import Visit, chromium, served, visit
+from tests.browser.test_explorer import Visit, chromium, draw_lasso, served, visit
 from tests.explore.planted import Served, planted, save
 
 __all__ = ["chromium", "served", "visit"]
@@ -204,14 +204,7 @@ def test_a_notebook_receives_the_selection(visit: Visit) -> None:
     shown = planted().explore()
     try:
         page = visit.open(shown.url + "#limit=1000")
-        page.get_by_role("button", name="Select words with a lasso").click()
-        box = page.locator("#map").bounding_box()
-        left, right = box["x"] + 5, box["x"] + box["width"] - 5
-        top, bottom = box["y"] + 60, box["y"] + box["height"] - 5
-        page.mouse.move(left, bottom)
-        page.mouse.down()
-        for corner in ((left, top), (right, top), (right, bottom), (left + 5, bottom)):
-            page.mouse.move(*corner, steps=3)
+        draw_lasso(page)
         with page.expect_response("**/api/selection?*"):
             page.mouse.up()
         assert len(shown.selection()) > 20

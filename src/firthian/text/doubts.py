@@ -9,7 +9,7 @@ from firthian.text.readers import Corpus, Files
 #: Bytes at the beginning of a corpus that are looked at.
 SAMPLE = 2**20
 
-#: A document of more tokens is a whole corpus on one line; of so many bytes, the lengths of all documents are compared.
+#: A document with more tokens is a whole corpus on one line; documents are compared in texts of at most this many bytes.
 _LONG, _COMPARED = 200_000, 2**25
 
 #: The share of a text that no document of an ordinary corpus has.
